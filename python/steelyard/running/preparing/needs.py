@@ -8,6 +8,7 @@ from collections.abc import Container, Mapping
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
+    MemorySettings,
     NeedsMemory,
     shared_memory_bytes,
 )
@@ -19,7 +20,8 @@ from steelyard.study.study import Study
 
 _OF_THE_MACHINE = ("huge_pages", "pgbouncer")
 _SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
-_SETTING_OF_HUGE_PAGES = re.compile("huge_pages", re.IGNORECASE)
+_SETTING_OF_HUGE_PAGES = re.compile("huge_pages|(loose[_-])?large[_-]pages", re.IGNORECASE)
+"""PostgreSQL's, and that of MySQL and MariaDB, which go on in common pages where there are none."""
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -113,20 +115,21 @@ def _require_huge_pages(
 ) -> None:
     """Those that are free must hold the shared memory of all arms whose setting is one of
     `values`."""
-    needed = 0
+    needed, pool = 0, MemorySettings().pool
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, NeedsMemory):
             memory = engine.memory_need(study.settings_of(arm))
             if memory.huge_pages in values:
                 needed += -(-shared_memory_bytes(memory.pool_bytes) // HUGE_PAGE_BYTES)
+                pool = memory.settings.pool
     free = laboratory.host.huge_pages_free()
     if free < needed:
         raise EngineError(
             f'cannot weigh "{study.name}": about {needed} free huge pages are needed, and this '
             f"machine has {free}",
             hint=f"As root: sysctl -w vm.nr_hugepages=$(($(sysctl -n vm.nr_hugepages) + "
-            f"{needed - free})), so many fewer afterwards. Or with smaller shared_buffers.",
+            f"{needed - free})), so many fewer afterwards. Or with smaller {pool}.",
         )
 
 
