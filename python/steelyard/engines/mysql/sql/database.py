@@ -19,6 +19,7 @@ from steelyard.engines.mysql.sql.session import (
     connected,
     rows_of,
     variables_of,
+    words_of,
 )
 from steelyard.engines.mysql.sql.variables import Product, product_of
 from steelyard.model.endpoint import Endpoint, on_this_machine
@@ -95,10 +96,22 @@ class MysqlDatabase:
             statement = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
             rows_of(connection, statement)
 
+    def doubts(self) -> tuple[str, ...]:
+        """Whether the server is a replica, where this user may not ask."""
+        with self._connected(self._server) as connection:
+            replicates, refusal = _replication(connection, _product(connection))
+        if replicates or not refusal:
+            return ()
+        return (
+            f'whether the server at "{self.host}" is a replica could not be asked: {refusal}; a '
+            "load into one can end its replication. With REPLICATION CLIENT (in MariaDB SLAVE "
+            "MONITOR) the user can ask",
+        )
+
     def _require_writable(self, connection: Connection[Any], product: Product) -> None:
         locked = write_lock(variables_of(connection, "read_only", "super_read_only"))
         why = f"{locked} is on" if locked else ""
-        if not why and _replicates(connection, product):
+        if not why and _replication(connection, product)[0]:
             why = "it is a replica"
         if why:
             raise EngineError(f'cannot load into the server at "{self.host}": {why}')
@@ -185,8 +198,13 @@ def _product(connection: Connection[Any]) -> Product:
     return product_of(str(rows_of(connection, "SELECT VERSION()")[0][0]))
 
 
-def _replicates(connection: Connection[Any], product: Product) -> bool:
-    """Whether the server takes changes from another one, where this user may see that."""
+_RUNNING = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slave_running', 'Slaves_running')"
+"""What MariaDB, and MySQL up to 5.7, tell every user: of a replica that is not stopped."""
+
+
+def _replication(connection: Connection[Any], product: Product) -> tuple[bool, str]:
+    """Whether the server takes changes from another one, as far as this user may see; and the
+    server's words where it may not ask, else ""."""
     import pymysql
 
     if product.kind == MARIADB:  # without ALL it leaves out sources that have names
@@ -194,9 +212,10 @@ def _replicates(connection: Connection[Any], product: Product) -> bool:
     else:
         query = f"SHOW {'REPLICA' if product.version >= (8, 4) else 'SLAVE'} STATUS"
     try:
-        return bool(rows_of(connection, query))
-    except pymysql.OperationalError:  # it needs REPLICATION CLIENT
-        return False
+        return bool(rows_of(connection, query)), ""
+    except pymysql.OperationalError as refusal:  # it needs REPLICATION CLIENT
+        states = [str(value).upper() for _, value in rows_of(connection, _RUNNING)]
+        return any(state not in ("OFF", "0") for state in states), words_of(refusal)
 
 
 def _is_local(variables: dict[str, str]) -> bool:
