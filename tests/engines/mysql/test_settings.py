@@ -47,6 +47,13 @@ def test_a_value_that_was_taken_as_another(given: str, taken: str) -> None:
     assert not same_value(given, taken)
 
 
+@pytest.mark.parametrize("name", ["defaults_file", "Defaults-Extra-File", "loose_defaults_file"])
+def test_an_option_file_is_no_setting(name: str) -> None:
+    with pytest.raises(EngineError, match="servers here read no option files") as refusal:
+        refuse_slot_settings({name: "/etc/my.cnf"})
+    assert "--set arm.settings.NAME=VALUE" in (refusal.value.hint or "")
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -24,6 +24,11 @@ SLOT_SETTINGS = frozenset(
 )
 """Settings that belong to the slot: an arm that sets one would be weighed with its place."""
 
+_OPTION_FILES = frozenset(
+    {"defaults_extra_file", "defaults_file", "defaults_group_suffix", "login_path", "no_defaults"}
+)
+"""Options about option files: a server takes them before all others, and here it reads none."""
+
 OUR_SETTINGS: Settings = {
     # A pool that is loaded at the start is a warm cache of one arm.
     "innodb_buffer_pool_dump_at_shutdown": "OFF",
@@ -121,6 +126,12 @@ def refuse_slot_settings(settings: Settings) -> None:
     """EngineError for a setting that the slot owns, or that keeps data outside their directory."""
     for name, value in normal(settings).items():
         meant = _MODIFIERS.sub("", name)
+        if meant in _OPTION_FILES:
+            raise EngineError(
+                f'setting "{name}" cannot be set by an arm: servers here read no option files',
+                hint="Name each setting of the file: --set arm.settings.NAME=VALUE, or "
+                "settings.NAME=VALUE for all arms.",
+            )
         if meant in SLOT_SETTINGS | {"networking"}:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
