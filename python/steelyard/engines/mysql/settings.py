@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -161,6 +161,8 @@ def as_options(settings: Settings) -> list[str]:
 
 _UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
 _IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value '.*')")
+_REMOVED = re.compile(r"\[Warning\].*'([^']+)' was removed\. It does nothing")
+"""MariaDB's word about an option of older versions, which it takes and does not report."""
 
 
 def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
@@ -187,7 +189,20 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     ignored = _IGNORED.search(output)
     if ignored is not None:
         raise ServerError(f"{name} refuses the settings: {ignored[1]}")
+    _refuse_removed(name, normal(settings), _REMOVED.findall(output))
     _require_taken(name, normal(settings), _listed(output))
+
+
+def _refuse_removed(
+    name: str, settings: Mapping[str, str], removed: Collection[str]
+) -> None:
+    """UsageError for a setting that does nothing: arms that differ in it would be equal."""
+    for option in (each.lower().replace("-", "_") for each in removed):
+        if option in settings:
+            raise UsageError(
+                f'setting "{option}" does nothing in {name}: it was removed',
+                hint=f"Leave it out, or write loose_{option} where it may do nothing.",
+            )
 
 
 def _require_taken(
