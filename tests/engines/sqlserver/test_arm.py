@@ -145,6 +145,20 @@ def test_a_service_that_is_no_instance_is_refused_before_anything_is_made(
     assert not instance.made
 
 
+@pytest.mark.parametrize("edition", [5, 6, 8, 9, 11, 12])
+def test_every_service_is_refused_a_managed_instance_too(instance: Instance, edition: int) -> None:
+    instance.edition = edition
+    with pytest.raises(EngineError, match="cannot weigh the server at") as refused:
+        reach(instance.uri, None, {}, None).server()
+    assert "Instances of SQL Server can be weighed" in (refused.value.detail or "")
+
+
+@pytest.mark.parametrize("edition", [2, 3, 4])
+def test_an_instance_of_any_edition_is_reached(instance: Instance, edition: int) -> None:
+    instance.edition = edition
+    assert reach(instance.uri, None, {}, None).server()
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -38,8 +38,10 @@ ROUND_TRIPS = 20
 _SHORTEST = "SELECT 1;"
 OLDEST = 12
 """SQL Server 2014, the first with delayed durability."""
-_NOT_AN_INSTANCE = frozenset({"5", "6", "9", "11", "12"})
-"""Values of EngineEdition: Azure's services, and Edge, whose databases are not set alone."""
+_NOT_AN_INSTANCE = frozenset({"5", "6", "8", "9", "11", "12"})
+"""Values of EngineEdition: Azure's services, managed instances (8) among them, and Edge. Their
+databases are not set alone; a service holds the rate of the log, takes backups beside the load, and
+says version 12 whatever it is of. Source: "SERVERPROPERTY (Transact-SQL)"."""
 _PRODUCT = """
 SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')),
        CONVERT(nvarchar(128), SERVERPROPERTY('Edition')),
