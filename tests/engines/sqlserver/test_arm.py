@@ -145,6 +145,19 @@ def test_a_service_that_is_no_instance_is_refused_before_anything_is_made(
     assert not instance.made
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({}, False), ({"page_verify": "NONE"}, False), ({"recovery": "SIMPLE"}, True),
+     ({"recovery": "full"}, True)],
+)  # fmt: skip
+def test_what_a_recovery_model_costs_is_said_to_be_weighed_without_backups(
+    settings: dict[str, str], said: bool
+) -> None:
+    """A database that was never backed up keeps no log for backups, whatever its model."""
+    notices = reach("sqlserver://sa@h", None, settings, None).notices
+    assert any("never backed up" in notice for notice in notices) == said
+
+
 @pytest.mark.parametrize("edition", [5, 6, 8, 9, 11, 12])
 def test_every_service_is_refused_a_managed_instance_too(instance: Instance, edition: int) -> None:
     instance.edition = edition

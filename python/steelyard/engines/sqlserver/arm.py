@@ -53,6 +53,13 @@ SELECT CONVERT(nvarchar(128), @@SERVERNAME), CONVERT(nvarchar(23), create_date, 
 """
 """tempdb is created at each start."""
 
+NEVER_BACKED_UP = (
+    "Databases made for a weighing are never backed up: until its first backup one in recovery FULL "
+    "or BULK_LOGGED frees its log at each checkpoint, as in SIMPLE, so that keeping the log for "
+    "backups is not part of what is weighed"
+)
+"""Goes with arms that set their recovery. Source: "The transaction log (SQL Server)", auto-truncate
+mode."""
 CHECKPOINT = "CHECKPOINT;"
 _TABLES = """
 SELECT s.name, t.name, CONVERT(nvarchar(11), i.index_id)
@@ -96,14 +103,20 @@ class SqlServerArm:
 
     setting_rules = SettingRules()
     counter_kinds: Sequence[Kind] = counters.KINDS
-    notices = (f"SQL Server is {EXPERIMENTAL}", f'Its licence: "{BENCHMARKS}"')
 
     def __init__(self, server: Endpoint, settings: Mapping[str, str]) -> None:
         """`settings`: options of its database. UsageError: there are no such."""
         self._server = server
         self._options = owned.chosen(settings)
+        self._sets_recovery = "recovery" in settings
         self._given: OwnedDatabase | None = None
         self._pulse: Session | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What goes with every figure of it."""
+        never = (NEVER_BACKED_UP,) if self._sets_recovery else ()
+        return (f"SQL Server is {EXPERIMENTAL}", f'Its licence: "{BENCHMARKS}"', *never)
 
     @property
     def address(self) -> Endpoint:
