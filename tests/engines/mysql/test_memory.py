@@ -9,7 +9,8 @@ import pytest
 
 from engines.mysql.fake_help import listing
 from steelyard.engines.account import Account
-from steelyard.engines.mysql.settings import SETTING_RULES, dedicated_pool_bytes, memory_need
+from steelyard.engines.mysql.memory import dedicated_pool_bytes, memory_need
+from steelyard.engines.mysql.settings import SETTING_RULES
 
 GB = 1 << 30
 DEFAULT = 128 << 20

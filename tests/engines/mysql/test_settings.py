@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steelyard.engines.differences import compare
 from steelyard.engines.mysql.settings import (
     SETTING_RULES,
     as_options,
@@ -117,6 +118,27 @@ def test_files_of_the_data_are_not_kept_outside_their_directory(name: str, value
 )
 def test_a_path_below_the_data_directory_is_an_arms_own(name: str, value: str) -> None:
     refuse_slot_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["innodb_io_capacity", "Innodb-IO-Capacity", "loose_innodb_io_capacity",
+     "loose-innodb-io-capacity"],
+)  # fmt: skip
+def test_a_difference_is_declared_however_option_files_spell_it(name: str) -> None:
+    ours, theirs = {"innodb_io_capacity": "200"}, {"innodb_io_capacity": "400"}
+    differences = compare(ours, theirs, {name}, SETTING_RULES)
+    assert differences.declared == [("innodb_io_capacity", "200", "400")]
+    assert not differences.undeclared
+    assert compare(ours, theirs, {"innodb_io"}, SETTING_RULES).undeclared
+
+
+def test_what_follows_from_a_setting_follows_however_that_is_spelt() -> None:
+    ours = {"innodb_buffer_pool_size": "1", "innodb_buffer_pool_instances": "1"}
+    theirs = {"innodb_buffer_pool_size": "2", "innodb_buffer_pool_instances": "8"}
+    differences = compare(ours, theirs, {"innodb-buffer-pool-size"}, SETTING_RULES)
+    assert differences.derived == [("innodb_buffer_pool_instances", "1", "8")]
+    assert not differences.undeclared
 
 
 def test_what_the_server_works_out_follows_from_what_was_set() -> None:

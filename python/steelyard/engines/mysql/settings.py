@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.capabilities.memory import MemoryNeed, MemorySettings
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings
 from steelyard.engines.mysql.builds.build import Build
@@ -69,10 +67,20 @@ SLOT_RULES = frozenset(
 """Files that a server names by its place, or by what it did there."""
 
 _CONNECTIONS = frozenset({"max_connections", "table_open_cache", "table_definition_cache"})
-_POOL, _DEDICATED = "innodb_buffer_pool_size", "innodb_dedicated_server"
-_SIZES_POOL = frozenset({_POOL, _DEDICATED})
+POOL, DEDICATED = "innodb_buffer_pool_size", "innodb_dedicated_server"
+_SIZES_POOL = frozenset({POOL, DEDICATED})
+
+def reported_name(option: str) -> str:
+    """The name that SHOW VARIABLES gives of an option: option files write dashes, and loose- before
+    one that a server need not know."""
+    name = option.lower().replace("-", "_")
+    while name.startswith("loose_"):
+        name = name.removeprefix("loose_")
+    return name
+
 
 SETTING_RULES = SettingRules(
+    name_of=reported_name,
     slot=SLOT_SETTINGS | SLOT_RULES,
     places=frozenset(
         {"character_sets_dir", "plugin_dir", "ft_stopword_file", "tls_version", "lc_messages_dir"}
@@ -89,17 +97,17 @@ SETTING_RULES = SettingRules(
         "host_cache_size": _CONNECTIONS,
         "innodb_buffer_pool_chunk_size": _SIZES_POOL,
         "innodb_buffer_pool_instances": _SIZES_POOL,
-        _POOL: frozenset({_DEDICATED}),
+        POOL: frozenset({DEDICATED}),
         "innodb_buffer_pool_size_max": _SIZES_POOL,
         "innodb_checksums": frozenset({"innodb_checksum_algorithm"}),
-        "innodb_flush_method": frozenset({_DEDICATED}),
+        "innodb_flush_method": frozenset({DEDICATED}),
         "innodb_io_capacity_max": frozenset({"innodb_io_capacity"}),
-        "innodb_log_file_size": frozenset({_DEDICATED}),
-        "innodb_log_files_in_group": frozenset({_DEDICATED}),
+        "innodb_log_file_size": frozenset({DEDICATED}),
+        "innodb_log_files_in_group": frozenset({DEDICATED}),
         "innodb_max_dirty_pages_pct_lwm": frozenset({"innodb_max_dirty_pages_pct"}),
         "innodb_open_files": _CONNECTIONS,
         "innodb_page_cleaners": _SIZES_POOL | {"innodb_buffer_pool_instances"},
-        "innodb_redo_log_capacity": frozenset({_DEDICATED}),
+        "innodb_redo_log_capacity": frozenset({DEDICATED}),
         "max_allowed_packet": frozenset({"net_buffer_length"}),
         "open_files_limit": _CONNECTIONS,
         "performance_schema_accounts_size": _CONNECTIONS | {"performance_schema"},
@@ -120,6 +128,11 @@ def normal(settings: Settings) -> dict[str, str]:
 
 _MODIFIERS = re.compile(r"^(?:(?:loose|skip|disable|enable|maximum)_)+")
 """What may stand before the name of an option (special_opt_prefix of mysys/my_getopt.c)."""
+
+
+def sets(settings: Settings, option: str) -> bool:
+    """Whether an option is among settings, whatever stands before its name."""
+    return any(_MODIFIERS.sub("", name) == option for name in normal(settings))
 
 
 def refuse_slot_settings(settings: Settings) -> None:
@@ -279,36 +292,3 @@ def _listed(output: str) -> dict[str, str | None]:
         value = (match[2] or "").strip()
         listed[match[1].replace("-", "_")] = None if value == _NO_VALUE else value
     return listed
-
-
-_MEMORY = MemorySettings(pool=_POOL, huge_pages="large_pages", megabytes="M")
-
-
-def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
-    """By innodb_buffer_pool_size, and large_pages, as the server itself reads the settings; by the
-    machine's memory where innodb_dedicated_server has the server size its pool as it starts."""
-    defaults: Mapping[str, str | None] = defaults_of(build, account, settings)
-    pool_bytes = int(defaults.get(_POOL) or 0)
-    if defaults.get(_DEDICATED) == "TRUE" and not _sets(settings, _POOL):
-        memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        pool_bytes = dedicated_pool_bytes(memory_bytes, pool_bytes)
-    return MemoryNeed(
-        pool_bytes=pool_bytes,
-        huge_pages="on" if (defaults.get("large_pages") or "FALSE") == "TRUE" else "off",
-        settings=_MEMORY,
-    )
-
-
-def _sets(settings: Settings, option: str) -> bool:
-    """Whether an option is among settings, whatever stands before its name."""
-    return any(_MODIFIERS.sub("", name) == option for name in normal(settings))
-
-
-def dedicated_pool_bytes(memory_bytes: int, default_bytes: int) -> int:
-    """The pool that a server makes with innodb_dedicated_server where its size is not set.
-
-    Source: "Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server", MySQL 8.0.
-    """
-    if memory_bytes < 1 << 30:
-        return default_bytes
-    return memory_bytes // 2 if memory_bytes <= 4 << 30 else memory_bytes * 3 // 4

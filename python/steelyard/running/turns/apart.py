@@ -29,7 +29,7 @@ def require_apart(
             continue
         values = " and ".join(f"{name} is {turns.settings[arm.name][name]}" for name in lost)
         alike = f"{values} in {arm.name} and {control} alike"
-        if {*lost} != study.declared_differences(arm):
+        if {*lost} != _declared(setup, arm):
             progress.note(f"doubt: {alike}, by what brings checkpoints nearer and shows them")
             continue
         raise StudyError(
@@ -38,6 +38,12 @@ def require_apart(
             f"{turns.time_scale:g} times as near, in whole seconds and whole segments of log.",
             hint=_hint(turns),
         )
+
+
+def _declared(setup: Setup, arm: Arm) -> set[str]:
+    """What an arm is to differ in, by the names that servers report."""
+    names = setup.study.declared_differences(arm)
+    return {setup.slots.setting_rules.name_of(name) for name in names}
 
 
 def _hint(turns: TurnChoices) -> str:
@@ -55,7 +61,7 @@ def _lost(
     the pilot had set already, it could not tell."""
     control = setup.study.control.name
     ours, theirs = turns.settings.get(control, {}), turns.settings.get(arm.name, {})
-    for name in sorted(setup.study.declared_differences(arm)):
+    for name in sorted(_declared(setup, arm)):
         if name not in ours or ours[name] != theirs.get(name):
             continue
         values = {reported[side].get(name) for side in (control, arm.name)}
