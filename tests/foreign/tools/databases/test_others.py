@@ -71,6 +71,27 @@ def test_a_report_of_mysqlslap_is_one_repetition_of_its_average() -> None:
     assert {f.name for f in only(sheet("slap_a.csv")).factors} >= {"clients", "queries a client"}
 
 
+def slap(*runs: tuple[str, float]) -> str:
+    """The report of runs: (storage engine, average seconds)."""
+    head = "Benchmark\n\tRunning for engine "
+    blocks = (
+        f"{head}{engine}\n" * bool(engine) + f"\tAverage number of seconds to run all queries: {seconds:.3f} seconds\n"
+        f"\tMinimum number of seconds to run all queries: {seconds / 2:.3f} seconds\n"
+        "\tNumber of clients running queries: 8\n\tAverage number of queries per client: 10\n"
+        for engine, seconds in runs
+    )
+    return "\n".join(blocks)
+
+
+def test_engines_of_one_report_of_mysqlslap_are_no_repetitions_of_each_other() -> None:
+    read = sheet_of(slap(("innodb", 0.5), ("myisam", 0.2), ("innodb", 0.6), ("myisam", 0.3)))
+    [load] = [factor for factor in only(read).factors if factor.name == "load"]
+    assert load.values == ("innodb", "myisam", "innodb", "myisam")
+    for engine in ("innodb", ""):
+        same = only(sheet_of(slap((engine, 0.5), (engine, 0.6))))
+        assert "load" not in {factor.name for factor in same.factors}
+
+
 @pytest.mark.parametrize(
     ("text", "form", "said"),
     [
