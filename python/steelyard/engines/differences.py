@@ -46,6 +46,10 @@ class SettingRules:
     """Bring the settings of the modules they load, which are named MODULE.SETTING."""
     name_of: Callable[[str], str] = str.lower
     """By what name servers report a setting that a study names: one may write TimeZone."""
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    """Change nothing for the sessions of a load, and why."""
+    of_new_tables: frozenset[str] = frozenset()
+    """Act where a table is made: those of a workload are made before its arms are set."""
     planner: frozenset[str] = frozenset()
     """Decide how queries are planned; those that end in `_` by how the names of others begin."""
 

@@ -91,6 +91,13 @@ SETTING_RULES = SettingRules(
         | {"version_malloc_library", "version_source_revision", "version_ssl_library"}
         | {"large_page_size", "lower_case_file_system"}
     ),
+    without_effect={
+        "init_connect": "servers do not execute it for the superuser, as whom a load connects",
+        "sql_mode": "sessions of a load set their own, so that statements mean the same in all",
+    },
+    of_new_tables=frozenset(
+        {"default_storage_engine", "innodb_default_row_format", "innodb_file_per_table"}
+    ),
     # sql/mysqld.cc (adjust_related_options) and the performance schema's pfs_autosize.cc of 5.7.
     derived={
         "back_log": _CONNECTIONS,

@@ -38,6 +38,27 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
                 _require_ability(study, arm.name, engines[arm.name], "jit")
 
 
+def require_effects(study: Study, engines: Mapping[str, Engine]) -> None:
+    """StudyError for a setting that arms differ in and that changes nothing for them: they would be
+    equal, and weighed as if they were not."""
+    for arm in study.arms:
+        rules = engines[arm.name].setting_rules
+        names = {rules.name_of(name) for name in study.declared_differences(arm)}
+        for name in sorted(names & rules.without_effect.keys()):
+            raise StudyError(
+                f'arms cannot differ in "{name}": {rules.without_effect[name]}',
+                hint="Leave it out: the arms would be equal.",
+            )
+        makes_tables = study.sql or study.control.sql or arm.sql or study.workload.scripts
+        for name in [] if makes_tables else sorted(names & rules.of_new_tables):
+            key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
+            raise StudyError(
+                f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
+                "all arms are copies of those that were loaded",
+                hint=f'Change the tables of an arm: --set {key}.sql="ALTER TABLE ..."',
+            )
+
+
 def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:
     """Whether arms differ in nothing but such settings, which a server takes and does nothing by
     where it or the machine has not what they are of."""

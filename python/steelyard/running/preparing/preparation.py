@@ -24,7 +24,12 @@ from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
-from steelyard.running.preparing.needs import require_abilities, require_machines, require_needs
+from steelyard.running.preparing.needs import (
+    require_abilities,
+    require_effects,
+    require_machines,
+    require_needs,
+)
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
@@ -190,6 +195,7 @@ def _engines(opened: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
         require_abilities(study, engines)
+        require_effects(study, engines)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
             engine = engines[arm.name]
