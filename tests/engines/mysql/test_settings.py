@@ -24,6 +24,38 @@ def test_options_are_written_with_dashes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "option"),
+    [
+        ("log_bin", "OFF", "--skip-log-bin"),  # else a binary log whose name is OFF
+        ("Log-Bin", "off", "--skip-log-bin"),
+        ("loose_log_bin", "0", "--skip-log-bin"),
+        ("log_bin", "false", "--skip-log-bin"),
+        ("log_bin", "ON", "--log-bin=ON"),
+        ("log_bin", "binlog", "--log-bin=binlog"),
+        ("skip_log_bin", "1", "--skip-log-bin=1"),
+        ("skip_log_bin", "on", "--skip-log-bin=1"),
+        ("skip_log_bin", "off", "--skip-log-bin=0"),  # else it is skipped
+        ("disable_log_bin", "FALSE", "--disable-log-bin=0"),
+        ("loose_enable_log_bin", "no", "--loose-enable-log-bin=0"),
+        ("skip_name_resolve", "OFF", "--skip-name-resolve=0"),
+        ("general_log", "OFF", "--general-log=OFF"),
+        ("innodb_flush_method", "O_DIRECT", "--innodb-flush-method=O_DIRECT"),
+    ],
+)
+def test_a_word_of_no_means_no(name: str, value: str, option: str) -> None:
+    assert as_options({name: value}) == [option]
+
+
+@pytest.mark.parametrize("name", ["log_bin", "skip_log_bin", "disable-log-bin"])
+def test_arms_may_differ_in_the_binary_log_by_each_of_its_names(name: str) -> None:
+    ours, theirs = {"log_bin": "ON"}, {"log_bin": "OFF"}
+    both = ({**ours, "log_replica_updates": "ON"}, {**theirs, "log_replica_updates": "OFF"})
+    differences = compare(*both, {name}, SETTING_RULES)
+    assert differences.declared == [("log_bin", "ON", "OFF")]
+    assert differences.derived == [("log_replica_updates", "ON", "OFF")]
+
+
+@pytest.mark.parametrize(
     ("given", "taken"),
     [
         ("64M", "67108864"),

@@ -8,7 +8,7 @@ import pytest
 
 from engines.mysql.fake_help import listing
 from steelyard.engines.account import Account
-from steelyard.engines.mysql.settings import validate_settings
+from steelyard.engines.mysql.validation import validate_settings
 from steelyard.model.errors import UsageError
 
 VARIABLES = {"innodb_buffer_pool_size": "134217728", "innodb_doublewrite": "TRUE"}

@@ -26,9 +26,9 @@ from steelyard.engines.mysql.settings import (
     LOAD_SETTINGS,
     SETTING_RULES,
     defaults_of,
-    validate_settings,
 )
 from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
+from steelyard.engines.mysql.validation import validate_settings
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Default, Identity

@@ -1,10 +1,9 @@
-"""Lists the settings that are no treatment, and validates settings before any data is loaded."""
+"""Lists settings that are no treatment, writes settings as options, and reads those of a build."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -12,9 +11,9 @@ from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import base_arguments
-from steelyard.engines.mysql.life.server import quoted, reason
+from steelyard.engines.mysql.life.server import quoted
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError
 
 SLOT_SETTINGS = frozenset(
     {"basedir", "bind_address", "datadir", "lc_messages_dir", "log_error", "pid_file", "port"}
@@ -67,8 +66,15 @@ SLOT_RULES = frozenset(
 """Files that a server names by its place, or by what it did there."""
 
 _CONNECTIONS = frozenset({"max_connections", "table_open_cache", "table_definition_cache"})
+_BINARY_LOG = "log_bin"
+_OF_BINARY_LOG = (
+    *("log_replica_updates", "log_slave_updates"),
+    *("replica_preserve_commit_order", "slave_preserve_commit_order"),
+)
+"""MySQL 8.0 switches them off with it."""
 POOL, DEDICATED = "innodb_buffer_pool_size", "innodb_dedicated_server"
 _SIZES_POOL = frozenset({POOL, DEDICATED})
+
 
 def reported_name(option: str) -> str:
     """The name that SHOW VARIABLES gives of an option: option files write dashes, and loose- before
@@ -76,7 +82,7 @@ def reported_name(option: str) -> str:
     name = option.lower().replace("-", "_")
     while name.startswith("loose_"):
         name = name.removeprefix("loose_")
-    return name
+    return _BINARY_LOG if name in ("skip_log_bin", "disable_log_bin") else name
 
 
 SETTING_RULES = SettingRules(
@@ -113,6 +119,7 @@ SETTING_RULES = SettingRules(
         "innodb_log_files_in_group": frozenset({DEDICATED}),
         "innodb_max_dirty_pages_pct_lwm": frozenset({"innodb_max_dirty_pages_pct"}),
         "innodb_open_files": _CONNECTIONS,
+        **dict.fromkeys(_OF_BINARY_LOG, frozenset({_BINARY_LOG})),
         "innodb_page_cleaners": _SIZES_POOL | {"innodb_buffer_pool_instances"},
         "innodb_redo_log_capacity": frozenset({DEDICATED}),
         "max_allowed_packet": frozenset({"net_buffer_length"}),
@@ -174,67 +181,23 @@ def _leads_out(value: str) -> bool:
     return any(path.startswith(("/", "~")) or ".." in re.split("[/:]", path) for path in paths)
 
 
+_NEGATED = re.compile(r"^(?:loose_)*(?:skip|disable|enable)_")
+
+
 def as_options(settings: Settings) -> list[str]:
     """The server's command line. `--name=value` overrides what stands before it."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in normal(settings).items()]
+    return [_option(name, value) for name, value in normal(settings).items()]
 
 
-_UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
-_IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value '.*')")
-_REMOVED = re.compile(r"\[Warning\].*'([^']+)' was removed\. It does nothing")
-"""MariaDB's word about an option of older versions, which it takes and does not report."""
-
-
-def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
-    """Raise the error that the server would report at its start; `name` names the server in it.
-
-    `--verbose --help` reads the command line as a starting server does and needs no data
-    directory. A value that the server would silently change is refused too.
-    """
-    refuse_slot_settings(settings)
-    status, output = _help(build, account, settings)
-    unknown = _UNKNOWN.search(output)
-    if unknown is not None:
-        setting = unknown[1].lower().replace("-", "_")
-        near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)
-        raise UsageError(
-            f'unrecognized setting: "{setting}"',
-            detail=f"{name}: {unknown[0]}'",
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
-        )
-    refusal = reason(output)
-    if status != 0 or refusal:
-        why = refusal or f"it ended with status {status}"
-        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
-    ignored = _IGNORED.search(output)
-    if ignored is not None:
-        raise ServerError(f"{name} refuses the settings: {ignored[1]}")
-    _refuse_removed(name, normal(settings), _REMOVED.findall(output))
-    _require_taken(name, normal(settings), _listed(output))
-
-
-def _refuse_removed(
-    name: str, settings: Mapping[str, str], removed: Collection[str]
-) -> None:
-    """UsageError for a setting that does nothing: arms that differ in it would be equal."""
-    for option in (each.lower().replace("-", "_") for each in removed):
-        if option in settings:
-            raise UsageError(
-                f'setting "{option}" does nothing in {name}: it was removed',
-                hint=f"Leave it out, or write loose_{option} where it may do nothing.",
-            )
-
-
-def _require_taken(
-    name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
-) -> None:
-    """ServerError for a value that the server takes as another one: 5.7 does so silently."""
-    for setting, written in settings.items():
-        parsed = listed.get(setting.removeprefix("loose_"))
-        if parsed is not None and not same_value(written, parsed):
-            raise ServerError(
-                f'{name} refuses the settings: "{setting}" = {written} would be taken as {parsed}'
-            )
+def _option(name: str, value: str) -> str:
+    """One option as the server takes what is meant: behind skip- and its like it knows 0 alone for
+    a word of no (my_getopt.c), and a value of log_bin is the name of a file, OFF too."""
+    meant = _number(value) if value.strip().lower() in _WORDS else None
+    if meant is not None and _NEGATED.match(name):
+        value = str(int(meant))
+    elif reported_name(name) == _BINARY_LOG and (meant == 0 or value.strip() == "0"):
+        return "--skip-log-bin"
+    return f"--{name.replace('_', '-')}={value}"
 
 
 _SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
@@ -263,7 +226,7 @@ def _number(value: str) -> float | None:
         return None
 
 
-def _help(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
+def help_of(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
     """Exit status and words of the server's help with these settings."""
     command = [str(build.server), *base_arguments(build, Path("/"))]
     command += [*as_options(settings), "--verbose", "--help"]
@@ -279,14 +242,14 @@ def defaults_of(
 ) -> dict[str, str | None]:
     """What the command line and option files may set, by name, with its value where `settings` are
     given and nothing else; ServerError: the server did not list them."""
-    status, output = _help(build, account, settings or {})
-    listed = _listed(output)
+    status, output = help_of(build, account, settings or {})
+    listed = listed_in(output)
     if status != 0 or not listed:
         raise ServerError(f'could not ask "{build.server}" for its settings', detail=quoted(output))
     return listed
 
 
-def _listed(output: str) -> dict[str, str | None]:
+def listed_in(output: str) -> dict[str, str | None]:
     """The table at the end of the help; an empty line ends it."""
     _, _, table = output.partition("\nVariables (--variable-name=value)")
     listed: dict[str, str | None] = {}
