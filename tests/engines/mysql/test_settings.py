@@ -34,6 +34,8 @@ def test_options_are_written_with_dashes() -> None:
         ("log_bin", "binlog", "--log-bin=binlog"),
         ("skip_log_bin", "1", "--skip-log-bin=1"),
         ("skip_log_bin", "on", "--skip-log-bin=1"),
+        ("skip_log_bin", "0", "--skip-log-bin=0"),
+        ("loose_log_bin", "binlog", "--loose-log-bin=binlog"),
         ("skip_log_bin", "off", "--skip-log-bin=0"),  # else it is skipped
         ("disable_log_bin", "FALSE", "--disable-log-bin=0"),
         ("loose_enable_log_bin", "no", "--loose-enable-log-bin=0"),
@@ -44,6 +46,22 @@ def test_options_are_written_with_dashes() -> None:
 )
 def test_a_word_of_no_means_no(name: str, value: str, option: str) -> None:
     assert as_options({name: value}) == [option]
+
+
+@pytest.mark.parametrize(
+    ("name", "reported"),
+    [
+        ("skip-innodb-doublewrite", "innodb_doublewrite"),
+        ("loose_skip_loose_innodb_doublewrite", "innodb_doublewrite"),
+        ("Skip-Name-Resolve", "skip_name_resolve"),
+        ("loose-skip-name-resolve", "skip_name_resolve"),
+        ("skip_external_locking", "skip_external_locking"),
+        ("disabled_storage_engines", "disabled_storage_engines"),
+        ("innodb_buffer_pool_size", "innodb_buffer_pool_size"),
+    ],
+)
+def test_an_option_is_reported_without_what_may_stand_before_it(name: str, reported: str) -> None:
+    assert SETTING_RULES.name_of(name) == reported
 
 
 @pytest.mark.parametrize("name", ["log_bin", "skip_log_bin", "disable-log-bin"])

@@ -76,13 +76,22 @@ POOL, DEDICATED = "innodb_buffer_pool_size", "innodb_dedicated_server"
 _SIZES_POOL = frozenset({POOL, DEDICATED})
 
 
+_PREFIX = re.compile(r"(?:loose|skip|disable|enable)_")
+_CALLED_SO = frozenset(
+    {"skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking"}
+    | {"skip_parallel_replication", "skip_replica_start", "skip_replication"}
+    | {"skip_show_database", "skip_slave_start"}
+)
+"""Variables whose own names begin so."""
+
+
 def reported_name(option: str) -> str:
-    """The name that SHOW VARIABLES gives of an option: option files write dashes, and loose- before
-    one that a server need not know."""
+    """The name that SHOW VARIABLES gives of an option: option files write dashes, loose- before one
+    that a server need not know, and skip- and its like before one that is a switch."""
     name = option.lower().replace("-", "_")
-    while name.startswith("loose_"):
-        name = name.removeprefix("loose_")
-    return _BINARY_LOG if name in ("skip_log_bin", "disable_log_bin") else name
+    while prefix := _PREFIX.match(name) if name not in _CALLED_SO else None:
+        name = name[prefix.end() :]
+    return name
 
 
 SETTING_RULES = SettingRules(
@@ -181,7 +190,7 @@ def _leads_out(value: str) -> bool:
     return any(path.startswith(("/", "~")) or ".." in re.split("[/:]", path) for path in paths)
 
 
-_NEGATED = re.compile(r"^(?:loose_)*(?:skip|disable|enable)_")
+_SWITCHED = re.compile(r"(?:loose_)*(?:skip|disable|enable)_")
 
 
 def as_options(settings: Settings) -> list[str]:
@@ -192,10 +201,10 @@ def as_options(settings: Settings) -> list[str]:
 def _option(name: str, value: str) -> str:
     """One option as the server takes what is meant: behind skip- and its like it knows 0 alone for
     a word of no (my_getopt.c), and a value of log_bin is the name of a file, OFF too."""
-    meant = _number(value) if value.strip().lower() in _WORDS else None
-    if meant is not None and _NEGATED.match(name):
-        value = str(int(meant))
-    elif reported_name(name) == _BINARY_LOG and (meant == 0 or value.strip() == "0"):
+    word = value.strip().lower()
+    if _SWITCHED.match(name):
+        value = str(int(_WORDS[word])) if word in _WORDS else value
+    elif reported_name(name) == _BINARY_LOG and (word == "0" or _WORDS.get(word) == 0):
         return "--skip-log-bin"
     return f"--{name.replace('_', '-')}={value}"
 
