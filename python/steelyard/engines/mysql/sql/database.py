@@ -32,6 +32,10 @@ _PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 
 """A connection of a load may wait long for the others, and a server for the next rows. In s."""
 
 
+_NO_LIMIT = 1 << 62
+"""Of a binary log, which takes every row of a load; MySQL 8.0 and later write one unless told."""
+
+
 def write_lock(variables: Mapping[str, str]) -> str | None:
     """The variable by which a server refuses writes; None: it takes them. Servers write the value
     as a word or, some that others wrote, as a number."""
@@ -145,10 +149,12 @@ class MysqlDatabase:
                 "innodb_log_file_size",
                 "innodb_log_files_in_group",
                 "innodb_redo_log_capacity",
+                "log_bin",
             )
             replaced = database_bytes(connection, f"'{DATABASE}'")
             here = on_this_machine(self.host) and _is_local(variables)
-        log_limit = log_bytes(variables)
+        binary_log = variables.get("log_bin", "OFF").upper() in ("ON", "1")
+        log_limit = _NO_LIMIT if binary_log else log_bytes(variables)
         return ServerDisk(Path(variables["datadir"]) if here else None, log_limit, replaced)
 
     @contextmanager
