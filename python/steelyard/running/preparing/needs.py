@@ -49,8 +49,8 @@ def require_effects(study: Study, engines: Mapping[str, Engine]) -> None:
                 f'arms cannot differ in "{name}": {rules.without_effect[name]}',
                 hint="Leave it out: the arms would be equal.",
             )
-        makes_tables = study.sql or study.control.sql or arm.sql or study.workload.scripts
-        for name in [] if makes_tables else sorted(names & rules.of_new_tables):
+        own_scripts = study.workload.scripts  # which may make tables
+        for name in [] if own_scripts else sorted(names & rules.of_new_tables):
             key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
             raise StudyError(
                 f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
