@@ -49,7 +49,7 @@ def require_effects(study: Study, engines: Mapping[str, Engine]) -> None:
                 f'arms cannot differ in "{name}": {rules.without_effect[name]}',
                 hint="Leave it out: the arms would be equal.",
             )
-        own_scripts = study.workload.scripts  # which may make tables
+        own_scripts = study.workload.scripts or study.workload.texts  # which may make tables
         for name in [] if own_scripts else sorted(names & rules.of_new_tables):
             key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
             raise StudyError(
