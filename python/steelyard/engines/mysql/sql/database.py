@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -220,7 +220,9 @@ def _replication(connection: Connection[Any], product: Product) -> tuple[bool, s
     try:
         return bool(rows_of(connection, query)), ""
     except pymysql.OperationalError as refusal:  # it needs REPLICATION CLIENT
-        states = [str(value).upper() for _, value in rows_of(connection, _RUNNING)]
+        states: list[str] = []
+        with suppress(pymysql.MySQLError):  # servers of others have no such status
+            states = [str(value).upper() for _, value in rows_of(connection, _RUNNING)]
         return any(state not in ("OFF", "0") for state in states), words_of(refusal)
 
 
