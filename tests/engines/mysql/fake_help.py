@@ -1,4 +1,4 @@
-"""A server that lists its variables as `mysqld --verbose --help` does, and warns as it is told to."""
+"""A server that lists its variables as `mysqld --verbose --help` does, and warns before."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ def is_mysql(target: str) -> bool:
 def read_uri(target: str) -> Endpoint:
     """Where a URI leads. UsageError: it is wrong, or requests what is not supported.
 
-    What is not in it is taken as both clients take it: the user is that of our process, the password
-    is in MYSQL_PWD, the port in MYSQL_TCP_PORT.
+    What is not in it is taken as both clients take it: the user is that of our process, the
+    password is in MYSQL_PWD, the port in MYSQL_TCP_PORT.
     """
     uri = split_uri(target, _default_port())
     parameters = _parameters(uri)

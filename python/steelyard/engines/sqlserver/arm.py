@@ -54,9 +54,9 @@ SELECT CONVERT(nvarchar(128), @@SERVERNAME), CONVERT(nvarchar(23), create_date, 
 """tempdb is created at each start."""
 
 NEVER_BACKED_UP = (
-    "Databases made for a weighing are never backed up: until its first backup one in recovery FULL "
-    "or BULK_LOGGED frees its log at each checkpoint, as in SIMPLE, so that keeping the log for "
-    "backups is not part of what is weighed"
+    "Databases made for a weighing are never backed up: until its first backup one in recovery "
+    "FULL or BULK_LOGGED frees its log at each checkpoint, as in SIMPLE, so that keeping the log "
+    "for backups is not part of what is weighed"
 )
 """Goes with arms that set their recovery. Source: "The transaction log (SQL Server)", auto-truncate
 mode."""

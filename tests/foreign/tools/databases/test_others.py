@@ -73,13 +73,16 @@ def test_a_report_of_mysqlslap_is_one_repetition_of_its_average() -> None:
 
 def slap(*runs: tuple[str, float]) -> str:
     """The report of runs: (storage engine, average seconds)."""
-    head = "Benchmark\n\tRunning for engine "
-    blocks = (
-        f"{head}{engine}\n" * bool(engine) + f"\tAverage number of seconds to run all queries: {seconds:.3f} seconds\n"
-        f"\tMinimum number of seconds to run all queries: {seconds / 2:.3f} seconds\n"
-        "\tNumber of clients running queries: 8\n\tAverage number of queries per client: 10\n"
-        for engine, seconds in runs
-    )
+    blocks = []
+    for engine, seconds in runs:
+        blocks += ["Benchmark", *([f"\tRunning for engine {engine}"] if engine else [])]
+        blocks += [
+            f"\tAverage number of seconds to run all queries: {seconds:.3f} seconds",
+            f"\tMinimum number of seconds to run all queries: {seconds / 2:.3f} seconds",
+            "\tNumber of clients running queries: 8",
+            "\tAverage number of queries per client: 10",
+            "",
+        ]
     return "\n".join(blocks)
 
 

@@ -167,8 +167,8 @@ class WritingOut:
 
 
 def _require_written(warnings: Sequence[tuple[Any, ...]]) -> None:
-    """ServerError: a table is in the system tablespace, whose pages FOR EXPORT leaves unwritten with
-    a warning (row_quiesce_set_state of row0quiesce.cc)."""
+    """ServerError: a table is in the system tablespace, whose pages FOR EXPORT leaves unwritten
+    with a warning (row_quiesce_set_state of row0quiesce.cc)."""
     for _, code, text in warnings:
         if int(code) == _IN_SYSTEM_TABLESPACE:
             raise ServerError(
