@@ -19,6 +19,7 @@ from steelyard.running.preparing.needs import (
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.telemetry.doctor import kernel
+from steelyard.workloads.reading.scripts import Script
 from story.noop.engine import NoopEngine
 
 
@@ -112,6 +113,9 @@ def test_an_override_of_what_all_arms_have_is_of_all(key: str) -> None:
         assert {getattr(arm, key) for arm in study.every_arm} == {value}
 
 
+READS = Script("reads", "SELECT v FROM created_at WHERE id = :a;", 1, None, writes=False)
+
+
 def differing(*changes: str) -> Study:
     return read_study("settings", ["engine=mysql", "workload.name=tpcb-like", *changes])
 
@@ -143,7 +147,7 @@ def test_arms_do_not_differ_in_what_changes_nothing_for_them(changes: list[str],
     """Their servers report the difference: equal arms would be weighed as if they were not."""
     study = differing(*changes)
     with pytest.raises(StudyError, match="arms cannot differ in") as refused:
-        require_effects(study, ruled(study))
+        require_effects(study, ruled(study), [READS])
     assert why in refused.value.primary
     assert refused.value.hint is not None
 
@@ -153,11 +157,16 @@ def test_arms_do_not_differ_in_what_changes_nothing_for_them(changes: list[str],
     [
         ["arm.settings.innodb_io_capacity=400"],
         ["settings.sql_mode=ANSI", "arm.settings.innodb_io_capacity=400"],
-        ["arm.settings.innodb_file_per_table=OFF", "workload.scripts.mine=1"],
     ],
 )
-def test_what_all_arms_have_alike_or_what_makes_tables_is_left(changes: list[str]) -> None:
+def test_what_all_arms_have_alike_is_left(changes: list[str]) -> None:
     study = differing(*changes)
-    require_effects(study, ruled(study))
+    require_effects(study, ruled(study), [READS])
     other = differing("arm.settings.sql_mode=ANSI")
-    require_effects(other, ruled(other, SettingRules()))
+    require_effects(other, ruled(other, SettingRules()), [READS])
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE t (n INT);", "begin;\nTruncate t;"])
+def test_scripts_that_make_tables_make_them_as_their_arm_says(text: str) -> None:
+    study = differing("arm.settings.innodb_file_per_table=OFF")
+    require_effects(study, ruled(study), [READS, Script("makes", text, 1, None, writes=True)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
@@ -17,11 +17,13 @@ from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
 
 _OF_THE_MACHINE = ("huge_pages", "pgbouncer")
 _SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
 _SETTING_OF_HUGE_PAGES = re.compile("huge_pages|(loose[_-])?large[_-]pages", re.IGNORECASE)
 """PostgreSQL's, and that of MySQL and MariaDB, which go on in common pages where there are none."""
+_MAKES_TABLES = re.compile(r"\b(?:alter|create|optimize|truncate)\b", re.IGNORECASE)
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -38,9 +40,12 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
                 _require_ability(study, arm.name, engines[arm.name], "jit")
 
 
-def require_effects(study: Study, engines: Mapping[str, Engine]) -> None:
+def require_effects(
+    study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]
+) -> None:
     """StudyError for a setting that arms differ in and that changes nothing for them: they would be
     equal, and weighed as if they were not."""
+    makes_tables = any(_MAKES_TABLES.search(script.text) for script in scripts)
     for arm in study.arms:
         rules = engines[arm.name].setting_rules
         names = {rules.name_of(name) for name in study.declared_differences(arm)}
@@ -49,8 +54,7 @@ def require_effects(study: Study, engines: Mapping[str, Engine]) -> None:
                 f'arms cannot differ in "{name}": {rules.without_effect[name]}',
                 hint="Leave it out: the arms would be equal.",
             )
-        own_scripts = study.workload.scripts or study.workload.texts  # which may make tables
-        for name in [] if own_scripts else sorted(names & rules.of_new_tables):
+        for name in [] if makes_tables else sorted(names & rules.of_new_tables):
             key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
             raise StudyError(
                 f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
