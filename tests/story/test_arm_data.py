@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 import pytest
 
-from steelyard.engines.capabilities.memory import MemoryNeed
+from steelyard.engines.capabilities.memory import MemoryNeed, MemorySettings
 from steelyard.engines.engine import MissingFeature
 from steelyard.model.errors import EngineError, StudyError
 from story.asked import Watcher, study_of
@@ -88,6 +88,22 @@ def test_arms_that_differ_in_huge_pages_alone_need_them(
             weigh_in(world, study)
     else:
         weigh_in(world, study)
+
+
+@pytest.mark.parametrize("name", ["large_pages", "loose_large_pages", "Large-Pages"])
+def test_large_pages_of_other_engines_are_asked_for_too(
+    world: ScriptedWorld, weigh_in: Weigh, name: str
+) -> None:
+    """A server of MySQL that gets none warns in its log, goes on without, and reports ON."""
+    words = MemorySettings("innodb_buffer_pool_size", "large_pages", "M")
+    world.huge_pages_free = 0
+    world.noop.journal.answers.memory_need = lambda settings: MemoryNeed(
+        128 << 20, "on" if settings else "off", words
+    )
+    study = study_of(control={"name": "on"}, arms=[{"name": "off", "settings": {name: "ON"}}])
+    with pytest.raises(EngineError, match="and this machine has 0") as refused:
+        weigh_in(world, study)
+    assert (refused.value.hint or "").endswith("Or with smaller innodb_buffer_pool_size.")
 
 
 def test_an_engine_that_is_reached_by_its_socket_alone_is_refused_another_way(

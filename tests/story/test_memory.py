@@ -13,6 +13,7 @@ from steelyard.engines.capabilities.memory import (
     DiskLimits,
     MemoryCap,
     MemoryNeed,
+    MemorySettings,
     MemoryUse,
 )
 from steelyard.engines.engine import Instance
@@ -110,6 +111,22 @@ def test_an_arm_that_would_escape_into_huge_pages_is_refused(
     with pytest.raises(StudyError, match=f"huge_pages is {wanted}") as caught:
         weigh_in(world, study_of(memory="400MB"))
     assert caught.value.hint == "--set settings.huge_pages=off"
+
+
+def test_what_would_work_is_said_in_the_engines_own_words(
+    world: ScriptedWorld, weigh_in: Weigh
+) -> None:
+    words = MemorySettings("innodb_buffer_pool_size", "large_pages", "M")
+    answers = world.noop.journal.answers
+    answers.memory_need = lambda _: MemoryNeed(12 << 30, "off", words)
+    with pytest.raises(StudyError, match="too small for arm") as caught:
+        weigh_in(world, study_of(memory="400MB"))
+    assert (caught.value.detail or "").startswith("innodb_buffer_pool_size takes 12 GB, ")
+    assert (caught.value.hint or "").endswith("--set settings.innodb_buffer_pool_size=360M")
+    answers.memory_need = lambda _: MemoryNeed(128 * MB, "on", words)
+    with pytest.raises(StudyError, match="large_pages is on") as caught:
+        weigh_in(world, study_of(memory="400MB"))
+    assert caught.value.hint == "--set settings.large_pages=off"
 
 
 def test_more_than_the_machine_has_is_refused(world: ScriptedWorld, weigh_in: Weigh) -> None:

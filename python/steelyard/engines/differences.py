@@ -8,7 +8,7 @@ the control's default in all of them: what an upgrade changes that keeps its con
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.model.errors import WeighingError
@@ -44,6 +44,12 @@ class SettingRules:
     """Computed by the server from others (an empty set: from any), unless they are set."""
     preloading: frozenset[str] = frozenset()
     """Bring the settings of the modules they load, which are named MODULE.SETTING."""
+    name_of: Callable[[str], str] = str.lower
+    """By what name servers report a setting that a study names: one may write TimeZone."""
+    without_effect: Mapping[str, str] = field(default_factory=dict)
+    """Change nothing for the sessions of a load, and why."""
+    of_new_tables: frozenset[str] = frozenset()
+    """Act where a table is made: those of a workload are made before its arms are set."""
     planner: frozenset[str] = frozenset()
     """Decide how queries are planned; those that end in `_` by how the names of others begin."""
 
@@ -103,7 +109,7 @@ def compare(
     where its files are is derived from it; a shared setting whose value differs is not.
     """
     differences = SettingDifferences()
-    named = {name.lower() for name in declared}  # a server may write TimeZone
+    named = {rules.name_of(name) for name in declared}
     for name in sorted({*control, *arm} - rules.slot):
         ours, theirs = control.get(name, ABSENT), arm.get(name, ABSENT)
         if ours == theirs:
@@ -111,7 +117,7 @@ def compare(
         difference = (name, ours, theirs)
         if name.lower() in named:
             differences.declared.append(difference)
-        elif rules.follows(difference, declared):
+        elif rules.follows(difference, {*declared, *named}):
             differences.derived.append(difference)
         else:
             differences.undeclared.append(difference)

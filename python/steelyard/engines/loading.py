@@ -189,6 +189,14 @@ class WorkloadDatabase(Protocol):
 
 
 @runtime_checkable
+class Doubtful(Protocol):
+    """A database of a server that may forbid a load, and does not say so to every user."""
+
+    def doubts(self) -> Sequence[str]:
+        """What its server did not answer, and what that means for a load."""
+
+
+@runtime_checkable
 class HoldsWorkload(Protocol):
     """An instance that a workload can be loaded into."""
 

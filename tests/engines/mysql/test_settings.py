@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steelyard.engines.differences import compare
 from steelyard.engines.mysql.settings import (
     SETTING_RULES,
     as_options,
@@ -20,6 +21,56 @@ def test_names_are_those_that_the_server_reports() -> None:
 
 def test_options_are_written_with_dashes() -> None:
     assert as_options({"innodb_doublewrite": "0"}) == ["--innodb-doublewrite=0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "option"),
+    [
+        ("log_bin", "OFF", "--skip-log-bin"),  # else a binary log whose name is OFF
+        ("Log-Bin", "off", "--skip-log-bin"),
+        ("loose_log_bin", "0", "--skip-log-bin"),
+        ("log_bin", "false", "--skip-log-bin"),
+        ("log_bin", "ON", "--log-bin=ON"),
+        ("log_bin", "binlog", "--log-bin=binlog"),
+        ("skip_log_bin", "1", "--skip-log-bin=1"),
+        ("skip_log_bin", "on", "--skip-log-bin=1"),
+        ("skip_log_bin", "0", "--skip-log-bin=0"),
+        ("loose_log_bin", "binlog", "--loose-log-bin=binlog"),
+        ("skip_log_bin", "off", "--skip-log-bin=0"),  # else it is skipped
+        ("disable_log_bin", "FALSE", "--disable-log-bin=0"),
+        ("loose_enable_log_bin", "no", "--loose-enable-log-bin=0"),
+        ("skip_name_resolve", "OFF", "--skip-name-resolve=0"),
+        ("general_log", "OFF", "--general-log=OFF"),
+        ("innodb_flush_method", "O_DIRECT", "--innodb-flush-method=O_DIRECT"),
+    ],
+)
+def test_a_word_of_no_means_no(name: str, value: str, option: str) -> None:
+    assert as_options({name: value}) == [option]
+
+
+@pytest.mark.parametrize(
+    ("name", "reported"),
+    [
+        ("skip-innodb-doublewrite", "innodb_doublewrite"),
+        ("loose_skip_loose_innodb_doublewrite", "innodb_doublewrite"),
+        ("Skip-Name-Resolve", "skip_name_resolve"),
+        ("loose-skip-name-resolve", "skip_name_resolve"),
+        ("skip_external_locking", "skip_external_locking"),
+        ("disabled_storage_engines", "disabled_storage_engines"),
+        ("innodb_buffer_pool_size", "innodb_buffer_pool_size"),
+    ],
+)
+def test_an_option_is_reported_without_what_may_stand_before_it(name: str, reported: str) -> None:
+    assert SETTING_RULES.name_of(name) == reported
+
+
+@pytest.mark.parametrize("name", ["log_bin", "skip_log_bin", "disable-log-bin"])
+def test_arms_may_differ_in_the_binary_log_by_each_of_its_names(name: str) -> None:
+    ours, theirs = {"log_bin": "ON"}, {"log_bin": "OFF"}
+    both = ({**ours, "log_replica_updates": "ON"}, {**theirs, "log_replica_updates": "OFF"})
+    differences = compare(*both, {name}, SETTING_RULES)
+    assert differences.declared == [("log_bin", "ON", "OFF")]
+    assert differences.derived == [("log_replica_updates", "ON", "OFF")]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +96,13 @@ def test_a_value_that_was_taken_as_it_was_meant(given: str, taken: str) -> None:
 )
 def test_a_value_that_was_taken_as_another(given: str, taken: str) -> None:
     assert not same_value(given, taken)
+
+
+@pytest.mark.parametrize("name", ["defaults_file", "Defaults-Extra-File", "loose_defaults_file"])
+def test_an_option_file_is_no_setting(name: str) -> None:
+    with pytest.raises(EngineError, match="servers here read no option files") as refusal:
+        refuse_slot_settings({name: "/etc/my.cnf"})
+    assert "--set arm.settings.NAME=VALUE" in (refusal.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +168,27 @@ def test_files_of_the_data_are_not_kept_outside_their_directory(name: str, value
 )
 def test_a_path_below_the_data_directory_is_an_arms_own(name: str, value: str) -> None:
     refuse_slot_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["innodb_io_capacity", "Innodb-IO-Capacity", "loose_innodb_io_capacity",
+     "loose-innodb-io-capacity"],
+)  # fmt: skip
+def test_a_difference_is_declared_however_option_files_spell_it(name: str) -> None:
+    ours, theirs = {"innodb_io_capacity": "200"}, {"innodb_io_capacity": "400"}
+    differences = compare(ours, theirs, {name}, SETTING_RULES)
+    assert differences.declared == [("innodb_io_capacity", "200", "400")]
+    assert not differences.undeclared
+    assert compare(ours, theirs, {"innodb_io"}, SETTING_RULES).undeclared
+
+
+def test_what_follows_from_a_setting_follows_however_that_is_spelt() -> None:
+    ours = {"innodb_buffer_pool_size": "1", "innodb_buffer_pool_instances": "1"}
+    theirs = {"innodb_buffer_pool_size": "2", "innodb_buffer_pool_instances": "8"}
+    differences = compare(ours, theirs, {"innodb-buffer-pool-size"}, SETTING_RULES)
+    assert differences.derived == [("innodb_buffer_pool_instances", "1", "8")]
+    assert not differences.undeclared
 
 
 def test_what_the_server_works_out_follows_from_what_was_set() -> None:

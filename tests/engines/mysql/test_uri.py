@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,6 +25,7 @@ def test_a_uri_is_told_from_libpqs() -> None:
 
 def test_every_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MYSQL_PWD", "from outside")
+    monkeypatch.delenv("MYSQL_TCP_PORT", raising=False)
     words = "connect-timeout=5&ssl-mode=disabled"
     found = read_uri(f"mysql://a%40b:p%3Aw@db.example:3307/shop?{words}")
     assert (found.user, found.password) == ("a@b", Secret("p:w"))
@@ -30,8 +34,63 @@ def test_every_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.protocol == MYSQL
     assert "p:w" not in repr(found)
     bare = read_uri("mariadb://db.example")
-    assert (bare.user, bare.port, bare.database) == ("root", 3306, "")
+    assert (bare.port, bare.database) == (3306, "")
     assert bare.password == Secret("from outside")
+
+
+@pytest.mark.parametrize("target", ["mysql://db.example/d", "mariadb://:p@db.example/d"])
+def test_a_user_that_is_not_named_is_that_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """As their clients do: another one's grants would be tried, and weighed."""
+    asked: list[int] = []
+
+    def entry(number: int) -> SimpleNamespace:
+        asked.append(number)
+        return SimpleNamespace(pw_name="ann")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    monkeypatch.setattr(pwd, "getpwuid", entry)
+    assert read_uri(target).user == "ann"
+    assert asked == [1234]
+    assert read_uri("mysql://app@db.example/d").user == "app"
+
+
+def test_a_process_without_a_name_has_to_name_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_entry(number: int) -> SimpleNamespace:
+        raise KeyError(number)
+
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    monkeypatch.setattr(pwd, "getpwuid", no_entry)
+    with pytest.raises(UsageError, match="no user: user id 1234 has no name") as refused:
+        read_uri("mysql://db.example/d")
+    assert refused.value.hint == "Name one: mysql://user@host/database"
+    assert read_uri("mysql://app@db.example/d").user == "app"
+
+
+@pytest.mark.parametrize(
+    ("target", "variable", "port"),
+    [
+        ("mysql://u@h/d", "3310", 3310),
+        ("mysql://u@h:3307/d", "3310", 3307),
+        ("mysql://u@h/d", "", 3306),
+    ],
+)
+def test_a_port_that_is_not_named_is_the_clients_own(
+    monkeypatch: pytest.MonkeyPatch, target: str, variable: str, port: int
+) -> None:
+    monkeypatch.setenv("MYSQL_TCP_PORT", variable)
+    assert read_uri(target).port == port
+
+
+@pytest.mark.parametrize("variable", ["mysql", "0", "65536", "-1", "3306 ", "٣٣٠٦"])
+def test_a_port_of_the_environment_that_is_none_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv("MYSQL_TCP_PORT", variable)
+    with pytest.raises(UsageError, match="invalid port in MYSQL_TCP_PORT") as refused:
+        read_uri("mysql://u@h/d")
+    assert "Unset it" in (refused.value.hint or "")
 
 
 def test_a_socket_is_its_path_and_never_encrypted() -> None:

@@ -147,6 +147,33 @@ def test_a_service_that_is_no_instance_is_refused_before_anything_is_made(
 
 @pytest.mark.parametrize(
     ("settings", "said"),
+    [({}, False), ({"page_verify": "NONE"}, False), ({"recovery": "SIMPLE"}, True),
+     ({"recovery": "full"}, True)],
+)  # fmt: skip
+def test_what_a_recovery_model_costs_is_said_to_be_weighed_without_backups(
+    settings: dict[str, str], said: bool
+) -> None:
+    """A database that was never backed up keeps no log for backups, whatever its model."""
+    notices = reach("sqlserver://sa@h", None, settings, None).notices
+    assert any("never backed up" in notice for notice in notices) == said
+
+
+@pytest.mark.parametrize("edition", [5, 6, 8, 9, 11, 12])
+def test_every_service_is_refused_a_managed_instance_too(instance: Instance, edition: int) -> None:
+    instance.edition = edition
+    with pytest.raises(EngineError, match="cannot weigh the server at") as refused:
+        reach(instance.uri, None, {}, None).server()
+    assert "Instances of SQL Server can be weighed" in (refused.value.detail or "")
+
+
+@pytest.mark.parametrize("edition", [2, 3, 4])
+def test_an_instance_of_any_edition_is_reached(instance: Instance, edition: int) -> None:
+    instance.edition = edition
+    assert reach(instance.uri, None, {}, None).server()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
     [
         ({"max server memory": "1000"}, 'cannot set "max server memory" on SQL Server'),
         ({"page_verify": "CRC32"}, 'invalid value for "page_verify": "CRC32"'),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.mysql.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import TurnChoices
@@ -77,6 +78,23 @@ def test_an_arm_that_the_plan_makes_the_control_is_refused(
     assert alike in refused.value.primary
     assert "layout=slices" in (refused.value.hint or "")
     assert ("larger budget" in (refused.value.hint or "")) == (scale > 1)
+
+
+def test_what_an_option_file_spells_with_dashes_is_lost_too() -> None:
+    study = read_study(
+        "settings",
+        ["engine=mysql", "layout=cycles", "workload.name=tpcb-like",
+         "arm.settings.innodb-log-file-size=100M"],
+    )  # fmt: skip
+    control, arm = (each.name for each in study.every_arm)
+    alike = {"innodb_log_file_size": "25165824"}
+    turns = TurnChoices.model_construct(time_scale=4, settings={control: alike, arm: alike})
+    reported = {control: {"innodb_log_file_size": "100663296"},
+                arm: {"innodb_log_file_size": "104857600"}}  # fmt: skip
+    setup: Any = SimpleNamespace(study=study, layout=SimpleNamespace(name="cycles"))
+    notes: Any = Notes()
+    with pytest.raises(StudyError, match="innodb_log_file_size is 25165824 in both"):
+        require_apart(setup, reported, turns, notes, SETTING_RULES.name_of)
 
 
 def test_what_is_lost_beside_another_difference_is_a_doubt() -> None:

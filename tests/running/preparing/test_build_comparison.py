@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Engine
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.running.preparing.build_comparison import compare_builds
@@ -108,6 +109,17 @@ def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> No
     found = compare_builds(asked, engines, world.laboratory, Silent())
     assert found.settings_of(asked, asked.control) == {"io": "1"}
     assert found.settings_of(asked, asked.arms[0]) == {"io": "16"}
+
+
+def test_what_every_arm_sets_is_not_aligned_however_it_is_spelt(world: ScriptedWorld) -> None:
+    old, new = engine("a", 7, {"i_o": OLD["io"]}), engine("b", 8, {"i_o": NEW["io"]})
+    for each in (old, new):
+        each.setting_rules = SettingRules(name_of=lambda name: name.lower().replace("-", "_"))
+    asked, notes = study(settings={"I-O": "4"}), Notes()
+    engines: dict[str, Engine] = {"before": old, "after": new}
+    found = compare_builds(asked, engines, world.laboratory, notes)
+    assert found.alignment.settings == {}
+    assert not any("set alike" in said for said in notes.said)
 
 
 def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None:

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 import pytest
 
 from steelyard.cli.options import weigh_options
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import MissingFeature
-from steelyard.model.errors import EngineError, UsageError
-from steelyard.running.preparing.needs import arms_left_out, require_abilities
+from steelyard.engines.mysql.settings import SETTING_RULES
+from steelyard.model.errors import EngineError, StudyError, UsageError
+from steelyard.running.preparing.needs import (
+    arms_left_out,
+    require_abilities,
+    require_effects,
+)
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.telemetry.doctor import kernel
+from steelyard.workloads.reading.scripts import Script
 from story.noop.engine import NoopEngine
 
 
@@ -104,3 +111,62 @@ def test_an_override_of_what_all_arms_have_is_of_all(key: str) -> None:
     for name in ("io-method", "checksums"):
         study = read_study(name, [f"{key}={value}"])
         assert {getattr(arm, key) for arm in study.every_arm} == {value}
+
+
+READS = Script("reads", "SELECT v FROM created_at WHERE id = :a;", 1, None, writes=False)
+
+
+def differing(*changes: str) -> Study:
+    return read_study("settings", ["engine=mysql", "workload.name=tpcb-like", *changes])
+
+
+def ruled(study: Study, rules: SettingRules = SETTING_RULES) -> dict[str, Built]:
+    """Engines that have these rules about settings."""
+    every = engines(study)
+    for engine in every.values():
+        engine.setting_rules = rules
+    return every
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (["arm.settings.sql_mode=ANSI"], "sessions of a load set their own"),
+        (["control.settings.SQL-Mode=ANSI", "arm.settings.sql_mode=TRADITIONAL"], "set their own"),
+        (["arm.settings.init_connect=SET autocommit=0"], "not execute it for the superuser"),
+        (["arm.settings.sql_mode=ANSI", "arm.settings.innodb_io_capacity=400"], "set their own"),
+        (["arm.settings.innodb_file_per_table=OFF"], "it acts where a table is made"),
+        (["arm.settings.loose_default_storage_engine=MyISAM"], "it acts where a table is made"),
+        (  # an arm's sql is executed by a server that is not set yet
+            ["arm.settings.innodb_file_per_table=OFF", "arm.sql=ALTER TABLE t ENGINE=InnoDB"],
+            "it acts where a table is made",
+        ),
+    ],
+)
+def test_arms_do_not_differ_in_what_changes_nothing_for_them(changes: list[str], why: str) -> None:
+    """Their servers report the difference: equal arms would be weighed as if they were not."""
+    study = differing(*changes)
+    with pytest.raises(StudyError, match="arms cannot differ in") as refused:
+        require_effects(study, ruled(study), [READS])
+    assert why in refused.value.primary
+    assert refused.value.hint is not None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["arm.settings.innodb_io_capacity=400"],
+        ["settings.sql_mode=ANSI", "arm.settings.innodb_io_capacity=400"],
+    ],
+)
+def test_what_all_arms_have_alike_is_left(changes: list[str]) -> None:
+    study = differing(*changes)
+    require_effects(study, ruled(study), [READS])
+    other = differing("arm.settings.sql_mode=ANSI")
+    require_effects(other, ruled(other, SettingRules()), [READS])
+
+
+@pytest.mark.parametrize("text", ["CREATE TABLE t (n INT);", "begin;\nTruncate t;"])
+def test_scripts_that_make_tables_make_them_as_their_arm_says(text: str) -> None:
+    study = differing("arm.settings.innodb_file_per_table=OFF")
+    require_effects(study, ruled(study), [READS, Script("makes", text, 1, None, writes=True)])

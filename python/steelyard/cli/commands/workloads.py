@@ -165,9 +165,12 @@ def _into_target(
     replacing: bool,
     copiers: LoadMachines | None,
 ) -> dict[str, Any]:
+    from steelyard.engines.loading import Doubtful
     from steelyard.workloads.loading.disk_space import require_space_at
     from steelyard.workloads.loading.load import load
 
+    for doubt in database.doubts() if isinstance(database, Doubtful) else ():
+        say(doubt)
     require_space_at(database, workload, scale, say)
     report = load(workload, database, scale, say, replacing=replacing, copiers=copiers)
     shared = {} if copiers is None else {"machines": copiers.rows, "lost": copiers.lost}

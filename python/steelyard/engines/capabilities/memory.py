@@ -60,12 +60,27 @@ class MemoryUse:
 
 
 @dataclass(frozen=True)
+class MemorySettings:
+    """The settings by which an engine's servers take memory, as its users write them."""
+
+    pool: str = "shared_buffers"
+    huge_pages: str = "huge_pages"
+    megabytes: str = "MB"
+    """What stands behind a size in megabytes."""
+
+    def pool_of(self, megabytes: int) -> str:
+        """What is typed for a pool of this size: `"shared_buffers=60MB"`."""
+        return f"{self.pool}={megabytes}{self.megabytes}"
+
+
+@dataclass(frozen=True)
 class MemoryNeed:
     """What a server takes of its memory that cannot be dropped, by its settings."""
 
     pool_bytes: int
     huge_pages: Literal["off", "try", "on"]
     """Whether the pool may stand in huge pages, which no cap counts."""
+    settings: MemorySettings = MemorySettings()
 
 
 def shared_memory_bytes(pool_bytes: int) -> int:

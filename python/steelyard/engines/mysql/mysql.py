@@ -21,14 +21,14 @@ from steelyard.engines.mysql.life.data_directory import (
     stopped_identifier,
 )
 from steelyard.engines.mysql.life.instance import MysqlInstance
+from steelyard.engines.mysql.memory import memory_need
 from steelyard.engines.mysql.settings import (
     LOAD_SETTINGS,
     SETTING_RULES,
     defaults_of,
-    memory_need,
-    validate_settings,
 )
 from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
+from steelyard.engines.mysql.validation import validate_settings
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Default, Identity

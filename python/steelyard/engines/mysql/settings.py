@@ -1,27 +1,30 @@
-"""Lists the settings that are no treatment, and validates settings before any data is loaded."""
+"""Lists settings that are no treatment, writes settings as options, and reads those of a build."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Settings
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import base_arguments
-from steelyard.engines.mysql.life.server import quoted, reason
+from steelyard.engines.mysql.life.server import quoted
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError
 
 SLOT_SETTINGS = frozenset(
     {"basedir", "bind_address", "datadir", "lc_messages_dir", "log_error", "pid_file", "port"}
     | {"secure_file_priv", "skip_networking", "socket", "tmpdir", "user"}
 )
 """Settings that belong to the slot: an arm that sets one would be weighed with its place."""
+
+_OPTION_FILES = frozenset(
+    {"defaults_extra_file", "defaults_file", "defaults_group_suffix", "login_path", "no_defaults"}
+)
+"""Options about option files: a server takes them before all others, and here it reads none."""
 
 OUR_SETTINGS: Settings = {
     # A pool that is loaded at the start is a warm cache of one arm.
@@ -36,6 +39,8 @@ LOAD_SETTINGS: Settings = {
     "innodb_doublewrite": "0",
     "innodb_buffer_pool_size": "536870912",
     "local_infile": "1",
+    # Every copy of the data would carry a binary log of all rows, which MySQL 8.0 writes unasked.
+    "skip_log_bin": "1",
     # Pages reach the disk in the order of the loader, in one go.
     "innodb_io_capacity": "20000",
     "innodb_io_capacity_max": "40000",
@@ -63,8 +68,36 @@ SLOT_RULES = frozenset(
 """Files that a server names by its place, or by what it did there."""
 
 _CONNECTIONS = frozenset({"max_connections", "table_open_cache", "table_definition_cache"})
+_BINARY_LOG = "log_bin"
+_OF_BINARY_LOG = (
+    *("log_replica_updates", "log_slave_updates"),
+    *("replica_preserve_commit_order", "slave_preserve_commit_order"),
+)
+"""MySQL 8.0 switches them off with it."""
+POOL, DEDICATED = "innodb_buffer_pool_size", "innodb_dedicated_server"
+_SIZES_POOL = frozenset({POOL, DEDICATED})
+
+
+_PREFIX = re.compile(r"(?:loose|skip|disable|enable)_")
+_CALLED_SO = frozenset(
+    {"skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking"}
+    | {"skip_parallel_replication", "skip_replica_start", "skip_replication"}
+    | {"skip_show_database", "skip_slave_start"}
+)
+"""Variables whose own names begin so."""
+
+
+def reported_name(option: str) -> str:
+    """The name that SHOW VARIABLES gives of an option: option files write dashes, loose- before one
+    that a server need not know, and skip- and its like before one that is a switch."""
+    name = option.lower().replace("-", "_")
+    while prefix := _PREFIX.match(name) if name not in _CALLED_SO else None:
+        name = name[prefix.end() :]
+    return name
+
 
 SETTING_RULES = SettingRules(
+    name_of=reported_name,
     slot=SLOT_SETTINGS | SLOT_RULES,
     places=frozenset(
         {"character_sets_dir", "plugin_dir", "ft_stopword_file", "tls_version", "lc_messages_dir"}
@@ -75,19 +108,31 @@ SETTING_RULES = SettingRules(
         | {"version_malloc_library", "version_source_revision", "version_ssl_library"}
         | {"large_page_size", "lower_case_file_system"}
     ),
+    without_effect={
+        "init_connect": "servers do not execute it for the superuser, as whom a load connects",
+        "sql_mode": "sessions of a load set their own, so that statements mean the same in all",
+    },
+    of_new_tables=frozenset(
+        {"default_storage_engine", "innodb_default_row_format", "innodb_file_per_table"}
+    ),
     # sql/mysqld.cc (adjust_related_options) and the performance schema's pfs_autosize.cc of 5.7.
     derived={
         "back_log": _CONNECTIONS,
         "host_cache_size": _CONNECTIONS,
-        "innodb_buffer_pool_chunk_size": frozenset({"innodb_buffer_pool_size"}),
-        "innodb_buffer_pool_instances": frozenset({"innodb_buffer_pool_size"}),
+        "innodb_buffer_pool_chunk_size": _SIZES_POOL,
+        "innodb_buffer_pool_instances": _SIZES_POOL,
+        POOL: frozenset({DEDICATED}),
+        "innodb_buffer_pool_size_max": _SIZES_POOL,
         "innodb_checksums": frozenset({"innodb_checksum_algorithm"}),
+        "innodb_flush_method": frozenset({DEDICATED}),
         "innodb_io_capacity_max": frozenset({"innodb_io_capacity"}),
+        "innodb_log_file_size": frozenset({DEDICATED}),
+        "innodb_log_files_in_group": frozenset({DEDICATED}),
         "innodb_max_dirty_pages_pct_lwm": frozenset({"innodb_max_dirty_pages_pct"}),
         "innodb_open_files": _CONNECTIONS,
-        "innodb_page_cleaners": frozenset(
-            {"innodb_buffer_pool_instances", "innodb_buffer_pool_size"}
-        ),
+        **dict.fromkeys(_OF_BINARY_LOG, frozenset({_BINARY_LOG})),
+        "innodb_page_cleaners": _SIZES_POOL | {"innodb_buffer_pool_instances"},
+        "innodb_redo_log_capacity": frozenset({DEDICATED}),
         "max_allowed_packet": frozenset({"net_buffer_length"}),
         "open_files_limit": _CONNECTIONS,
         "performance_schema_accounts_size": _CONNECTIONS | {"performance_schema"},
@@ -110,10 +155,21 @@ _MODIFIERS = re.compile(r"^(?:(?:loose|skip|disable|enable|maximum)_)+")
 """What may stand before the name of an option (special_opt_prefix of mysys/my_getopt.c)."""
 
 
+def sets(settings: Settings, option: str) -> bool:
+    """Whether an option is among settings, whatever stands before its name."""
+    return any(_MODIFIERS.sub("", name) == option for name in normal(settings))
+
+
 def refuse_slot_settings(settings: Settings) -> None:
     """EngineError for a setting that the slot owns, or that keeps data outside their directory."""
     for name, value in normal(settings).items():
         meant = _MODIFIERS.sub("", name)
+        if meant in _OPTION_FILES:
+            raise EngineError(
+                f'setting "{name}" cannot be set by an arm: servers here read no option files',
+                hint="Name each setting of the file: --set arm.settings.NAME=VALUE, or "
+                "settings.NAME=VALUE for all arms.",
+            )
         if meant in SLOT_SETTINGS | {"networking"}:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
@@ -136,52 +192,23 @@ def _leads_out(value: str) -> bool:
     return any(path.startswith(("/", "~")) or ".." in re.split("[/:]", path) for path in paths)
 
 
+_SWITCHED = re.compile(r"(?:loose_)*(?:skip|disable|enable)_")
+
+
 def as_options(settings: Settings) -> list[str]:
     """The server's command line. `--name=value` overrides what stands before it."""
-    return [f"--{name.replace('_', '-')}={value}" for name, value in normal(settings).items()]
+    return [_option(name, value) for name, value in normal(settings).items()]
 
 
-_UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
-_IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value '.*')")
-
-
-def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
-    """Raise the error that the server would report at its start; `name` names the server in it.
-
-    `--verbose --help` reads the command line as a starting server does and needs no data
-    directory. A value that the server would silently change is refused too.
-    """
-    refuse_slot_settings(settings)
-    status, output = _help(build, account, settings)
-    unknown = _UNKNOWN.search(output)
-    if unknown is not None:
-        setting = unknown[1].lower().replace("-", "_")
-        near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)
-        raise UsageError(
-            f'unrecognized setting: "{setting}"',
-            detail=f"{name}: {unknown[0]}'",
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
-        )
-    refusal = reason(output)
-    if status != 0 or refusal:
-        why = refusal or f"it ended with status {status}"
-        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
-    ignored = _IGNORED.search(output)
-    if ignored is not None:
-        raise ServerError(f"{name} refuses the settings: {ignored[1]}")
-    _require_taken(name, normal(settings), _listed(output))
-
-
-def _require_taken(
-    name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
-) -> None:
-    """ServerError for a value that the server takes as another one: 5.7 does so silently."""
-    for setting, written in settings.items():
-        parsed = listed.get(setting.removeprefix("loose_"))
-        if parsed is not None and not same_value(written, parsed):
-            raise ServerError(
-                f'{name} refuses the settings: "{setting}" = {written} would be taken as {parsed}'
-            )
+def _option(name: str, value: str) -> str:
+    """One option as the server takes what is meant: behind skip- and its like it knows 0 alone for
+    a word of no (my_getopt.c), and a value of log_bin is the name of a file, OFF too."""
+    word = value.strip().lower()
+    if _SWITCHED.match(name):
+        value = str(int(_WORDS[word])) if word in _WORDS else value
+    elif reported_name(name) == _BINARY_LOG and (word == "0" or _WORDS.get(word) == 0):
+        return "--skip-log-bin"
+    return f"--{name.replace('_', '-')}={value}"
 
 
 _SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
@@ -210,7 +237,7 @@ def _number(value: str) -> float | None:
         return None
 
 
-def _help(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
+def help_of(build: Build, account: Account, settings: Settings) -> tuple[int, str]:
     """Exit status and words of the server's help with these settings."""
     command = [str(build.server), *base_arguments(build, Path("/"))]
     command += [*as_options(settings), "--verbose", "--help"]
@@ -226,14 +253,14 @@ def defaults_of(
 ) -> dict[str, str | None]:
     """What the command line and option files may set, by name, with its value where `settings` are
     given and nothing else; ServerError: the server did not list them."""
-    status, output = _help(build, account, settings or {})
-    listed = _listed(output)
+    status, output = help_of(build, account, settings or {})
+    listed = listed_in(output)
     if status != 0 or not listed:
         raise ServerError(f'could not ask "{build.server}" for its settings', detail=quoted(output))
     return listed
 
 
-def _listed(output: str) -> dict[str, str | None]:
+def listed_in(output: str) -> dict[str, str | None]:
     """The table at the end of the help; an empty line ends it."""
     _, _, table = output.partition("\nVariables (--variable-name=value)")
     listed: dict[str, str | None] = {}
@@ -246,12 +273,3 @@ def _listed(output: str) -> dict[str, str | None]:
         value = (match[2] or "").strip()
         listed[match[1].replace("-", "_")] = None if value == _NO_VALUE else value
     return listed
-
-
-def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
-    """By innodb_buffer_pool_size, and large_pages, as the server itself reads the settings."""
-    defaults: Mapping[str, str | None] = defaults_of(build, account, settings)
-    return MemoryNeed(
-        pool_bytes=int(defaults.get("innodb_buffer_pool_size") or 0),
-        huge_pages="on" if (defaults.get("large_pages") or "FALSE") == "TRUE" else "off",
-    )

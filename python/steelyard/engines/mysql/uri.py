@@ -7,6 +7,7 @@ mysql://USER@/DATABASE?socket=/run/mysqld/mysqld.sock
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
 
 from steelyard.engines.access.server_uri import ENCODED, ServerUri, seconds_ns, split_uri
@@ -35,9 +36,10 @@ def is_mysql(target: str) -> bool:
 def read_uri(target: str) -> Endpoint:
     """Where a URI leads. UsageError: it is wrong, or requests what is not supported.
 
-    A password that is not in it is taken from MYSQL_PWD, as both clients do.
+    What is not in it is taken as both clients take it: the user is that of our process, the
+    password is in MYSQL_PWD, the port in MYSQL_TCP_PORT.
     """
-    uri = split_uri(target, PORT)
+    uri = split_uri(target, _default_port())
     parameters = _parameters(uri)
     socket = parameters.get("socket")
     if socket and uri.host not in ("", "localhost"):
@@ -54,13 +56,38 @@ def read_uri(target: str) -> Endpoint:
     return Endpoint(
         host=socket or uri.host,
         port=uri.port,
-        user=uri.user or "root",
+        user=uri.user or _own_user(),
         database=uri.database,
         password=Secret.of(os.environ.get("MYSQL_PWD")) if uri.password is None else uri.password,
         tls=None if socket else _tls(uri.host, parameters),
         connect_timeout_ns=seconds_ns(parameters, "connect-timeout"),
         protocol=MYSQL,
     )
+
+
+def _default_port() -> int:
+    """UsageError: the environment has one that is none."""
+    port = os.environ.get("MYSQL_TCP_PORT")
+    if not port:
+        return PORT
+    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16):
+        raise UsageError(
+            f'invalid port in MYSQL_TCP_PORT: "{port}"',
+            hint="Unset it, or set it to a number from 1 to 65535.",
+        )
+    return int(port)
+
+
+def _own_user() -> str:
+    """The account of this process: clients connect as the user of the same name (read_user_name in
+    libmariadb's mariadb_lib.c). UsageError: it has no name."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise UsageError(
+            f"no user: user id {os.geteuid()} has no name on this machine",
+            hint="Name one: mysql://user@host/database",
+        ) from None
 
 
 def _parameters(uri: ServerUri) -> dict[str, str]:

@@ -38,8 +38,10 @@ ROUND_TRIPS = 20
 _SHORTEST = "SELECT 1;"
 OLDEST = 12
 """SQL Server 2014, the first with delayed durability."""
-_NOT_AN_INSTANCE = frozenset({"5", "6", "9", "11", "12"})
-"""Values of EngineEdition: Azure's services, and Edge, whose databases are not set alone."""
+_NOT_AN_INSTANCE = frozenset({"5", "6", "8", "9", "11", "12"})
+"""Values of EngineEdition: Azure's services, managed instances (8) among them, and Edge. Their
+databases are not set alone; a service holds the rate of the log, takes backups beside the load, and
+says version 12 whatever it is of. Source: "SERVERPROPERTY (Transact-SQL)"."""
 _PRODUCT = """
 SELECT CONVERT(nvarchar(128), SERVERPROPERTY('ProductVersion')),
        CONVERT(nvarchar(128), SERVERPROPERTY('Edition')),
@@ -51,6 +53,13 @@ SELECT CONVERT(nvarchar(128), @@SERVERNAME), CONVERT(nvarchar(23), create_date, 
 """
 """tempdb is created at each start."""
 
+NEVER_BACKED_UP = (
+    "Databases made for a weighing are never backed up: until its first backup one in recovery "
+    "FULL or BULK_LOGGED frees its log at each checkpoint, as in SIMPLE, so that keeping the log "
+    "for backups is not part of what is weighed"
+)
+"""Goes with arms that set their recovery. Source: "The transaction log (SQL Server)", auto-truncate
+mode."""
 CHECKPOINT = "CHECKPOINT;"
 _TABLES = """
 SELECT s.name, t.name, CONVERT(nvarchar(11), i.index_id)
@@ -94,14 +103,20 @@ class SqlServerArm:
 
     setting_rules = SettingRules()
     counter_kinds: Sequence[Kind] = counters.KINDS
-    notices = (f"SQL Server is {EXPERIMENTAL}", f'Its licence: "{BENCHMARKS}"')
 
     def __init__(self, server: Endpoint, settings: Mapping[str, str]) -> None:
         """`settings`: options of its database. UsageError: there are no such."""
         self._server = server
         self._options = owned.chosen(settings)
+        self._sets_recovery = "recovery" in settings
         self._given: OwnedDatabase | None = None
         self._pulse: Session | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What goes with every figure of it."""
+        never = (NEVER_BACKED_UP,) if self._sets_recovery else ()
+        return (f"SQL Server is {EXPERIMENTAL}", f'Its licence: "{BENCHMARKS}"', *never)
 
     @property
     def address(self) -> Endpoint:

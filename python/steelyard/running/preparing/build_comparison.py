@@ -72,14 +72,17 @@ def compare_builds(
     for arm in engines:
         older = [a for a in loaders if assumed[a].layout == assumed[arm].layout]
         loaders[arm] = loaders[older[0]] if older else arm
-    fixed = set.intersection(*({n.lower() for n in study.settings_of(a)} for a in study.every_arm))
+    rules = engines[control].setting_rules
+    fixed = set.intersection(
+        *({rules.name_of(name) for name in study.settings_of(arm)} for arm in study.every_arm)
+    )
     others = {arm: assumed[arm].settings for arm in engines if bindirs[arm] != bindirs[control]}
     names = {name for each in assumed.values() for name in each.settings}
     alignment = compare_defaults(
         assumed[control].settings,
         others,
         {name for name in names if name.lower() in fixed},
-        engines[control].setting_rules,
+        rules,
     )
     shipped = frozenset(a.name for a in study.arms if study.defaults_of(a) == "as-shipped")
     left = {*alignment.settings} if {*others} <= shipped else set()

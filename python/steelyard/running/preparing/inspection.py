@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.differences import apart, builds_differ, compare
@@ -152,11 +152,11 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
         may_differ |= differing
     elif arms.identities[control.name].kind != arms.identities[name].kind:
         # Two products: what they do by default is what is weighed, but not what the study gives.
-        may_differ |= differing - set(study.settings)
+        may_differ |= differing - {rules.name_of(setting) for setting in study.settings}
     differences = compare(ours, theirs, may_differ, rules)
     differences.refuse_undeclared(control.name, name)
     if not differences.declared and base is None:
-        _require_unlike(study, arm, ours, theirs)
+        _require_unlike(study, arm, ours, theirs, rules.name_of)
     builds = builds_differ(arms.identities[control.name], arms.identities[name])
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
@@ -172,13 +172,17 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
 
 
 def _require_unlike(
-    study: Study, arm: Arm, ours: Mapping[str, str], theirs: Mapping[str, str]
+    study: Study,
+    arm: Arm,
+    ours: Mapping[str, str],
+    theirs: Mapping[str, str],
+    name_of: Callable[[str], str],
 ) -> None:
     """UsageError: settings that are written otherwise have one value in both servers, and nothing
     else sets an arm apart."""
-    names = study.declared_differences(arm)
+    names = {name_of(name) for name in study.declared_differences(arm)}
     control = study.control
-    settings = {*study.settings_of(control), *study.settings_of(arm)}
+    settings = {name_of(name) for side in (control, arm) for name in study.settings_of(side)}
     blank = {"name": "", "role": "", "settings": {}}
     alone = arm.model_copy(update=blank) == control.model_copy(update=blank)
     if not names or not names <= settings or not alone or not names <= {*ours, *theirs}:

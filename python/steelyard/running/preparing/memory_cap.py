@@ -87,11 +87,11 @@ def _require_pool(study: Study, arm: str, need: MemoryNeed, size: int) -> None:
     hint = f"--set memory={_megabytes(least)}"
     left = size - clients * CLIENT_BYTES
     if left >= _STEP_BYTES:
-        hint += f", or --set settings.shared_buffers={left // _STEP_BYTES}MB"
+        hint += f", or --set settings.{need.settings.pool_of(left // _STEP_BYTES)}"
     raise StudyError(
         f'"memory" is too small for arm "{arm}": {format_bytes(size)}, '
         f"and it needs at least {format_bytes(least)}",
-        detail=f"shared_buffers takes {format_bytes(need.pool_bytes)}, "
+        detail=f"{need.settings.pool} takes {format_bytes(need.pool_bytes)}, "
         f"{clients} clients about {format_bytes(CLIENT_BYTES)} each.",
         hint=hint,
     )
@@ -101,10 +101,11 @@ def _require_no_escape(arm: str, need: MemoryNeed, free: int) -> None:
     if need.huge_pages == "off" or (need.huge_pages == "try" and not free):
         return
     clause = f", and {free} huge pages are free" if need.huge_pages == "try" else ""
+    setting = need.settings.huge_pages
     raise StudyError(
-        f'"memory" would not hold arm "{arm}": huge_pages is {need.huge_pages}{clause}',
-        detail="No cap counts huge pages: the arm would have its shared buffers beside it.",
-        hint="--set settings.huge_pages=off",
+        f'"memory" would not hold arm "{arm}": {setting} is {need.huge_pages}{clause}',
+        detail=f"No cap counts huge pages: the arm would have its {need.settings.pool} beside it.",
+        hint=f"--set settings.{setting}=off",
     )
 
 

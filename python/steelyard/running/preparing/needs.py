@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
+    MemorySettings,
     NeedsMemory,
     shared_memory_bytes,
 )
@@ -16,10 +17,13 @@ from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
+from steelyard.workloads.reading.scripts import Script
 
 _OF_THE_MACHINE = ("huge_pages", "pgbouncer")
 _SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
-_SETTING_OF_HUGE_PAGES = re.compile("huge_pages", re.IGNORECASE)
+_SETTING_OF_HUGE_PAGES = re.compile("huge_pages|(loose[_-])?large[_-]pages", re.IGNORECASE)
+"""PostgreSQL's, and that of MySQL and MariaDB, which go on in common pages where there are none."""
+_MAKES_TABLES = re.compile(r"\b(?:alter|create|optimize|truncate)\b", re.IGNORECASE)
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -34,6 +38,29 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
         for arm in study.every_arm:
             if isinstance(engines[arm.name], Abilities):
                 _require_ability(study, arm.name, engines[arm.name], "jit")
+
+
+def require_effects(
+    study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]
+) -> None:
+    """StudyError for a setting that arms differ in and that changes nothing for them: they would be
+    equal, and weighed as if they were not."""
+    makes_tables = any(_MAKES_TABLES.search(script.text) for script in scripts)
+    for arm in study.arms:
+        rules = engines[arm.name].setting_rules
+        names = {rules.name_of(name) for name in study.declared_differences(arm)}
+        for name in sorted(names & rules.without_effect.keys()):
+            raise StudyError(
+                f'arms cannot differ in "{name}": {rules.without_effect[name]}',
+                hint="Leave it out: the arms would be equal.",
+            )
+        for name in [] if makes_tables else sorted(names & rules.of_new_tables):
+            key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
+            raise StudyError(
+                f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
+                "all arms are copies of those that were loaded",
+                hint=f'Change the tables of an arm: --set {key}.sql="ALTER TABLE ..."',
+            )
 
 
 def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:
@@ -113,20 +140,21 @@ def _require_huge_pages(
 ) -> None:
     """Those that are free must hold the shared memory of all arms whose setting is one of
     `values`."""
-    needed = 0
+    needed, pool = 0, MemorySettings().pool
     for arm in study.every_arm:
         engine = engines[arm.name]
         if isinstance(engine, NeedsMemory):
             memory = engine.memory_need(study.settings_of(arm))
             if memory.huge_pages in values:
                 needed += -(-shared_memory_bytes(memory.pool_bytes) // HUGE_PAGE_BYTES)
+                pool = memory.settings.pool
     free = laboratory.host.huge_pages_free()
     if free < needed:
         raise EngineError(
             f'cannot weigh "{study.name}": about {needed} free huge pages are needed, and this '
             f"machine has {free}",
             hint=f"As root: sysctl -w vm.nr_hugepages=$(($(sysctl -n vm.nr_hugepages) + "
-            f"{needed - free})), so many fewer afterwards. Or with smaller shared_buffers.",
+            f"{needed - free})), so many fewer afterwards. Or with smaller {pool}.",
         )
 
 

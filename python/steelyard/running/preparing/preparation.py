@@ -24,7 +24,12 @@ from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
-from steelyard.running.preparing.needs import require_abilities, require_machines, require_needs
+from steelyard.running.preparing.needs import (
+    require_abilities,
+    require_effects,
+    require_machines,
+    require_needs,
+)
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
@@ -64,7 +69,7 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
         require_replicated_work(study, data.scripts)
         if study.workload.pace is not None:
             data.replay(study.workload.pace)  # what it lacks is said before anything is loaded
-        engines = {} if study.is_external else _engines(opened, laboratory)
+        engines = {} if study.is_external else _engines(opened, laboratory, data)
         chosen = resumed_layout(
             opened, data.scripts, lambda: _memory_room(study, data, engines, laboratory)
         )
@@ -183,13 +188,16 @@ _MOST_LOADS = 3
 """Named; of more their number is said."""
 
 
-def _engines(opened: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]:
+def _engines(
+    opened: OpenRecord, laboratory: Laboratory, data: WorkloadData
+) -> Mapping[str, Engine]:
     """Arm → its engine; errors are raised before data is loaded."""
     study = opened.question.study
     with opened.spent.stopwatch("find engines"):
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
         require_abilities(study, engines)
+        require_effects(study, engines, data.scripts)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
             engine = engines[arm.name]

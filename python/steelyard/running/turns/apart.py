@@ -6,30 +6,35 @@ have limits, and must be seen: what an arm says of them may be what the plan say
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from steelyard.engines.engine import Settings
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import TurnChoices
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
-from steelyard.study.arm import Arm
 
 
 def require_apart(
-    setup: Setup, reported: Mapping[str, Settings], turns: TurnChoices, progress: Progress
+    setup: Setup,
+    reported: Mapping[str, Settings],
+    turns: TurnChoices,
+    progress: Progress,
+    name_of: Callable[[str], str] = str.lower,
 ) -> None:
     """StudyError where nothing is left that sets an arm apart; what else is lost is a doubt.
-    `reported`: arm → settings as its server reported them in the pilot."""
+    `reported`: arm → settings as its server reported them in the pilot. `name_of`: by what name a
+    server reports a setting of the study."""
     study = setup.study
     control = study.control.name
     for arm in study.arms:
-        lost = [*_lost(setup, arm, reported, turns)]
+        declared = {name_of(name) for name in study.declared_differences(arm)}
+        lost = [*_lost(control, arm.name, declared, reported, turns)]
         if not lost:
             continue
         values = " and ".join(f"{name} is {turns.settings[arm.name][name]}" for name in lost)
         alike = f"{values} in {arm.name} and {control} alike"
-        if {*lost} != study.declared_differences(arm):
+        if {*lost} != declared:
             progress.note(f"doubt: {alike}, by what brings checkpoints nearer and shows them")
             continue
         raise StudyError(
@@ -48,16 +53,19 @@ def _hint(turns: TurnChoices) -> str:
 
 
 def _lost(
-    setup: Setup, arm: Arm, reported: Mapping[str, Settings], turns: TurnChoices
+    control: str,
+    arm: str,
+    declared: Collection[str],
+    reported: Mapping[str, Settings],
+    turns: TurnChoices,
 ) -> Iterator[str]:
     """Names of what the study says differs between an arm and the control, and the plan's settings
     have alike. Written otherwise, a setting may be alike before too: then the server said so. What
     the pilot had set already, it could not tell."""
-    control = setup.study.control.name
-    ours, theirs = turns.settings.get(control, {}), turns.settings.get(arm.name, {})
-    for name in sorted(setup.study.declared_differences(arm)):
+    ours, theirs = turns.settings.get(control, {}), turns.settings.get(arm, {})
+    for name in sorted(declared):
         if name not in ours or ours[name] != theirs.get(name):
             continue
-        values = {reported[side].get(name) for side in (control, arm.name)}
+        values = {reported[side].get(name) for side in (control, arm)}
         if len(values) > 1 or values == {ours[name]}:
             yield name

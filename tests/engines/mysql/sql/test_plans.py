@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import pytest
 
-from steelyard.engines.mysql.sql.plans import statements
+from steelyard.engines.mysql.sql import plans
+from steelyard.engines.mysql.sql.plans import read_plans, statements
+from steelyard.engines.mysql.uri import read_uri
 
 
 def test_each_variable_is_a_parameter() -> None:
@@ -61,3 +68,47 @@ def test_two_minus_signs_without_a_space_are_no_comment() -> None:
 )
 def test_every_statement_that_has_a_plan_is_planned(statement: str) -> None:
     assert list(statements(f"BEGIN;\n{statement};\nCOMMIT;")) == [(statement, statement, 0)]
+
+
+class Planner:
+    """A connection to a server that has one plan."""
+
+    def __init__(self, plan: dict[str, Any]) -> None:
+        self.plan = plan
+
+    def cursor(self) -> Planner:
+        return self
+
+    def __enter__(self) -> Planner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, statement: str, values: object = None) -> None:
+        pass
+
+    def fetchall(self) -> list[tuple[str]]:
+        return [(json.dumps(self.plan),)]
+
+
+@pytest.mark.parametrize(
+    "estimates",
+    [
+        {"rows_examined_per_scan": 7, "filtered": "10.00", "cost_info": {"read_cost": "1.0"}},
+        {"estimated_rows": 7.5, "estimated_total_cost": 1.2, "estimated_first_row_cost": 0.1},
+        {"rows": 7, "cost": 0.01, "loops": 7.5},
+    ],
+)
+def test_what_is_estimated_from_a_sample_is_no_part_of_a_plan(
+    monkeypatch: pytest.MonkeyPatch, estimates: dict[str, Any]
+) -> None:
+    plan = {"query_block": {"table": {"access_type": "ref", **estimates}}}
+
+    @contextmanager
+    def connection(*_: object) -> Iterator[Planner]:
+        yield Planner(plan)
+
+    monkeypatch.setattr(plans, "connected", connection)
+    [text] = read_plans(read_uri("mysql://u@h/d"), {"s": "SELECT 1 FROM t"}).values()
+    assert json.loads(text) == {"query_block": {"table": {"access_type": "ref"}}}

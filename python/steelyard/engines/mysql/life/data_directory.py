@@ -29,8 +29,9 @@ VERSION_FILE = "steelyard.version"
 PID_FILE = "server.pid"
 CRC32 = "crc32"
 
-_SYSTEM_SQL = ("mysql_system_tables.sql", "mysql_performance_tables.sql")
-_SYSTEM_ROWS = "mysql_system_tables_data.sql"
+_SYSTEM_SQL = ("system_tables", "performance_tables", "system_tables_data")
+"""MariaDB's files of its system tables, without what stands before: mariadb_ from 11 on, mysql_ in
+older ones."""
 # A system table without a password for root on its socket, as mariadb-install-db's method "normal"
 # has it; no anonymous accounts (scripts/mysql_system_tables_data.sql of MariaDB reads these).
 _ACCOUNTS = """
@@ -99,8 +100,20 @@ def can_be_unprotected(identity: Identity) -> bool:
 
 def _bootstrap(build: Build) -> str:
     parts = ["create database mysql;", "use mysql;", _ACCOUNTS]
-    parts += [(build.share / name).read_text() for name in (*_SYSTEM_SQL, _SYSTEM_ROWS)]
+    parts += [_system_sql(build, name).read_text(encoding="utf-8") for name in _SYSTEM_SQL]
     return "\n".join(parts)
+
+
+def _system_sql(build: Build, name: str) -> Path:
+    paths = [build.share / f"{prefix}_{name}.sql" for prefix in ("mariadb", "mysql")]
+    path = next((path for path in paths if path.is_file()), None)
+    if path is None:
+        raise EngineError(
+            f'no SQL of MariaDB\'s system tables in "{build.share}": neither "{paths[0].name}" nor '
+            f'"{paths[1].name}" is there',
+            hint="Install the server whole, or name the directory of one that is.",
+        )
+    return path
 
 
 def series_of(directory: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from steelyard.engines.mysql.sql.session import (
     connected,
     rows_of,
     variables_of,
+    words_of,
 )
 from steelyard.engines.mysql.sql.variables import Product, product_of
 from steelyard.model.endpoint import Endpoint, on_this_machine
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 600")
 """A connection of a load may wait long for the others, and a server for the next rows. In s."""
+
+
+_NO_LIMIT = 1 << 62
+"""Of a binary log, which takes every row of a load; MySQL 8.0 and later write one unless told."""
 
 
 def write_lock(variables: Mapping[str, str]) -> str | None:
@@ -95,10 +100,22 @@ class MysqlDatabase:
             statement = f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
             rows_of(connection, statement)
 
+    def doubts(self) -> tuple[str, ...]:
+        """Whether the server is a replica, where this user may not ask."""
+        with self._connected(self._server) as connection:
+            replicates, refusal = _replication(connection, _product(connection))
+        if replicates or not refusal:
+            return ()
+        return (
+            f'whether the server at "{self.host}" is a replica could not be asked: {refusal}; a '
+            "load into one can end its replication. With REPLICATION CLIENT (in MariaDB SLAVE "
+            "MONITOR) the user can ask",
+        )
+
     def _require_writable(self, connection: Connection[Any], product: Product) -> None:
         locked = write_lock(variables_of(connection, "read_only", "super_read_only"))
         why = f"{locked} is on" if locked else ""
-        if not why and _replicates(connection, product):
+        if not why and _replication(connection, product)[0]:
             why = "it is a replica"
         if why:
             raise EngineError(f'cannot load into the server at "{self.host}": {why}')
@@ -132,10 +149,12 @@ class MysqlDatabase:
                 "innodb_log_file_size",
                 "innodb_log_files_in_group",
                 "innodb_redo_log_capacity",
+                "log_bin",
             )
             replaced = database_bytes(connection, f"'{DATABASE}'")
             here = on_this_machine(self.host) and _is_local(variables)
-        log_limit = log_bytes(variables)
+        binary_log = variables.get("log_bin", "OFF").upper() in ("ON", "1")
+        log_limit = _NO_LIMIT if binary_log else log_bytes(variables)
         return ServerDisk(Path(variables["datadir"]) if here else None, log_limit, replaced)
 
     @contextmanager
@@ -185,8 +204,13 @@ def _product(connection: Connection[Any]) -> Product:
     return product_of(str(rows_of(connection, "SELECT VERSION()")[0][0]))
 
 
-def _replicates(connection: Connection[Any], product: Product) -> bool:
-    """Whether the server takes changes from another one, where this user may see that."""
+_RUNNING = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Slave_running', 'Slaves_running')"
+"""What MariaDB, and MySQL up to 5.7, tell every user: of a replica that is not stopped."""
+
+
+def _replication(connection: Connection[Any], product: Product) -> tuple[bool, str]:
+    """Whether the server takes changes from another one, as far as this user may see; and the
+    server's words where it may not ask, else ""."""
     import pymysql
 
     if product.kind == MARIADB:  # without ALL it leaves out sources that have names
@@ -194,9 +218,12 @@ def _replicates(connection: Connection[Any], product: Product) -> bool:
     else:
         query = f"SHOW {'REPLICA' if product.version >= (8, 4) else 'SLAVE'} STATUS"
     try:
-        return bool(rows_of(connection, query))
-    except pymysql.OperationalError:  # it needs REPLICATION CLIENT
-        return False
+        return bool(rows_of(connection, query)), ""
+    except pymysql.OperationalError as refusal:  # it needs REPLICATION CLIENT
+        states: list[str] = []
+        with suppress(pymysql.MySQLError):  # servers of others have no such status
+            states = [str(value).upper() for _, value in rows_of(connection, _RUNNING)]
+        return any(state not in ("OFF", "0") for state in states), words_of(refusal)
 
 
 def _is_local(variables: dict[str, str]) -> bool:

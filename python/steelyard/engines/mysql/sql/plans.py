@@ -33,7 +33,12 @@ _PIECES = re.compile(
 _UNPLANNED = "cannot be planned"
 _CHANGING = frozenset({"query_cost", "read_cost", "eval_cost", "prefix_cost", "sort_cost", "cost"})
 _CHANGING_ROWS = frozenset({"rows", "rows_examined_per_scan", "rows_produced_per_join"})
-_SAMPLED = _CHANGING | _CHANGING_ROWS | {"data_read_per_join", "filtered", "cost_info"}
+_ESTIMATED = frozenset({"estimated_first_row_cost", "estimated_rows", "estimated_total_cost"})
+"""Of explain_json_format_version 2, which MySQL 8.3 brought."""
+_SAMPLED = (
+    _CHANGING | _CHANGING_ROWS | _ESTIMATED | {"data_read_per_join", "filtered", "cost_info"}
+    | {"loops"}  # of MariaDB 11: the rows of the tables before
+)  # fmt: skip
 """Of a plan in JSON, what is estimated from a sample of pages: left out, as costs are."""
 
 
