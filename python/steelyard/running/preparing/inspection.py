@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from steelyard.engines.differences import apart, builds_differ, compare
+from steelyard.engines.differences import VERSION, apart, builds_differ, compare, same_build
 from steelyard.evaluation.threats.inspection import (
     SettingsMissing,
     common_threats,
@@ -23,6 +23,7 @@ from steelyard.record.record import Record
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
+from steelyard.running.preparing.build_comparison import is_alone
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
@@ -155,9 +156,11 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
         may_differ |= differing - set(study.settings)
     differences = compare(ours, theirs, may_differ, rules)
     differences.refuse_undeclared(control.name, name)
+    identities = arms.identities[control.name], arms.identities[name]
     if not differences.declared and base is None:
-        _require_unlike(study, arm, ours, theirs)
-    builds = builds_differ(arms.identities[control.name], arms.identities[name])
+        names = study.declared_differences(arm) - ({VERSION} if same_build(*identities) else set())
+        _require_unlike(study, arm, names, ours, theirs)
+    builds = builds_differ(*identities)
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=ArmDifferences(
@@ -172,16 +175,17 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
 
 
 def _require_unlike(
-    study: Study, arm: Arm, ours: Mapping[str, str], theirs: Mapping[str, str]
+    study: Study,
+    arm: Arm,
+    names: Set[str],
+    ours: Mapping[str, str],
+    theirs: Mapping[str, str],
 ) -> None:
-    """UsageError: settings that are written otherwise have one value in both servers, and nothing
-    else sets an arm apart."""
-    names = study.declared_differences(arm)
+    """UsageError: settings that are written otherwise (`names`) have one value in both servers, and
+    nothing else sets an arm apart."""
     control = study.control
-    settings = {*study.settings_of(control), *study.settings_of(arm)}
-    blank = {"name": "", "role": "", "settings": {}}
-    alone = arm.model_copy(update=blank) == control.model_copy(update=blank)
-    if not names or not names <= settings or not alone or not names <= {*ours, *theirs}:
+    settings = {*study.settings_of(control), *study.settings_of(arm)} & {*ours, *theirs}
+    if not names or not names <= settings or not is_alone(study, arm):
         return
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
     raise UsageError(

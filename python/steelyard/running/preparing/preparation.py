@@ -21,7 +21,11 @@ from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
-from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
+from steelyard.running.preparing.build_comparison import (
+    BuildComparison,
+    compare_builds,
+    require_unlike_builds,
+)
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import require_abilities, require_machines, require_needs
@@ -189,6 +193,7 @@ def _engines(opened: OpenRecord, laboratory: Laboratory) -> Mapping[str, Engine]
     with opened.spent.stopwatch("find engines"):
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
+        require_unlike_builds(study, engines)
         require_abilities(study, engines)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
