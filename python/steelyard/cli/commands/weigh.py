@@ -73,7 +73,7 @@ def weigh(
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
     password = address_password(address, control, arm)
-    changes = with_addresses(changes, address, control, arm)
+    changes = with_addresses(changes, address, control, arm, study)
     if password is not None:
         password.export()
     changes += one_query_changes(study, changes, file)
