@@ -258,3 +258,10 @@ def test_a_version_is_named_by_the_keys_that_mean_one(change: str, says: bool) -
 def test_no_setting_names_a_version(name: str, value: str) -> None:
     for table in ("settings", "control.settings", "arm.settings", "arm.on.settings"):
         assert not says_key(Change(f"{table}.{name}", value), "version", "bindir")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("key", ["workload.pace", "workload.variables.x", "arm.weight.stall"])
+def test_a_number_that_is_none_or_has_no_end_is_refused(key: str, number: str) -> None:
+    with pytest.raises(StudyError, match="invalid value for"):
+        read_study("settings", [f"{key}={number}", "decision.metric=latency_mean"])

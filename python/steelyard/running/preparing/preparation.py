@@ -12,7 +12,7 @@ from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
-from steelyard.model.units import format_duration
+from steelyard.model.units import format_duration, whole_number
 from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.running.external_slots import Databases, Sessions, notices, round_trips
 from steelyard.running.laboratory import Laboratory, WorkloadData
@@ -295,7 +295,7 @@ def _require_connections(study: Study) -> None:
     for arm in study.every_arm:
         clients, table = connections_of(study, arm), settings_table(study, arm, "max_connections")
         text = study.settings_of(arm).get("max_connections", "100")
-        allowed = int(text) if text.isdigit() else 0  # what is no number the server refuses itself
+        allowed = whole_number(text) or 0  # what is no number the server refuses itself
         if allowed and clients + OWN_CONNECTIONS > allowed:
             raise StudyError(
                 f'{clients} clients are more than arm "{arm.name}" takes: '
