@@ -315,3 +315,10 @@ def test_captured_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Pa
     own = ["workload=own", *address_changes("host=db1", None, None), file]
     study = resolve_workload(read_study("sessions", own))
     assert with_read_only_sessions(study, agreed=False) is study
+    may_write = "settings.default_transaction_read_only=off"
+    for change in (may_write, f"arm.{may_write}", f"control.{may_write}"):
+        with pytest.raises(UsageError, match="would not begin read-only") as refused:
+            settings(reads, change, agreed=False)
+        assert "--yes" in str(refused.value.hint)
+        settings(reads, change, agreed=True)
+    assert settings(reads, may_write.replace("off", "on"), agreed=False) == begin

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.cli.command_line import say
+from steelyard.driver.read_only import ON, READ_ONLY
 from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.engines.postgres.libpq.connection_words import (
     connection_words,
@@ -189,7 +190,7 @@ def require_agreed(study: Study, *, agreed: bool) -> None:
 def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     """The study whose sessions begin read-only where captured transactions that read are driven at
     an address: what functions of a query do, its text does not say. The same with --yes, where
-    some write, and where they are copies."""
+    some write, and where they are copies. UsageError: a setting says that they may write."""
     if not study.is_external or agreed or study.uses_own_databases:
         return study
     from steelyard.workloads.reading.resolved import resolve
@@ -197,7 +198,16 @@ def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     resolved = resolve(study.workload)
     if not resolved.workload.tried_first or any(script.writes for script in resolved.scripts):
         return study
-    settings = {"default_transaction_read_only": "on", **study.settings}
+    for arm in study.every_arm:
+        own = study.settings_of(arm).get(READ_ONLY, ON)
+        if own != ON:
+            raise UsageError(
+                f'sessions of arm "{arm.name}" would not begin read-only: {READ_ONLY} is {own}',
+                detail="Captured queries are driven at an address: functions that they call might "
+                "write.",
+                hint="Leave the setting out, or agree with --yes.",
+            )
+    settings = {READ_ONLY: ON, **study.settings}
     return study.model_copy(update={"settings": settings})
 
 

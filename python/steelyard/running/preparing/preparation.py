@@ -14,7 +14,13 @@ from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import format_duration, whole_number
 from steelyard.record.machine.arm_places import MemoryPlan
-from steelyard.running.external_slots import Databases, Sessions, notices, round_trips
+from steelyard.running.external_slots import (
+    Databases,
+    Sessions,
+    notices,
+    require_read_only,
+    round_trips,
+)
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
@@ -152,12 +158,13 @@ def _reach(
     opened: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
-    does not hold what the scripts work on."""
+    does not hold what the scripts work on, or lets sessions write that are not to."""
     study = opened.question.study
     require_whole_passes(study)
     progress.stage("reach the servers")
     with opened.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
+        require_read_only(study, arms)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
         for notice in notices(arms):
