@@ -128,7 +128,7 @@ def test_settings_of_ones_own_file_are_those_of_the_sessions_at_an_address_and_t
         ("name = 'pgbench'\nclients = 16\n", ["workload.scale=3"], "pgbench", 16, False),
     ],
 )
-def test_the_workload_of_ones_own_file_is_driven_at_an_address_or_said_to_be_left_out(
+def test_the_workload_of_ones_own_file_is_driven_on_ones_data_or_said_to_be_left_out(
     workload: str,
     changes: list[str],
     name: str,
@@ -139,9 +139,14 @@ def test_the_workload_of_ones_own_file_is_driven_at_an_address_or_said_to_be_lef
 ) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(f"{_STUDY}[workload]\n{workload}")
-    study = read_study(str(file), with_addresses(changes, "host=db1", None, None, str(file)))
-    assert (study.workload.name, study.workload.clients) == (name, clients)
-    assert ("--set workload=pgbench" in capsys.readouterr().err) == shown
+    source = SourceOptions(str(tmp_path), None, None, agreed=False)
+    for overrides in (
+        with_addresses(changes, "host=db1", None, None, str(file)),
+        source.changes(changes, str(file)),
+    ):
+        study = read_study(str(file), overrides)
+        assert (study.workload.name, study.workload.clients) == (name, clients)
+        assert ("--set workload=pgbench" in capsys.readouterr().err) == shown
 
 
 def test_a_setting_that_is_called_after_an_address_gives_no_arm_one() -> None:

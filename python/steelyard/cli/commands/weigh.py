@@ -79,7 +79,7 @@ def weigh(
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:
         require_unlike(read_study(study, changes))  # before data are copied
-    changes = SourceOptions(source, database, config, yes, account).changes(changes)
+    changes = SourceOptions(source, database, config, yes, account).changes(changes, study)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)

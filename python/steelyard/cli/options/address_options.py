@@ -65,24 +65,7 @@ def with_addresses(
             f"the settings of {study} are set in the sessions at the address: "
             f"{', '.join(settings)}. To leave them out: --set 'settings={{}}'"
         )
-    return [*_with_workload_of(own, changes), *places]
-
-
-def _with_workload_of(own: Table, changes: Sequence[str]) -> list[str]:
-    """Overrides in which the user's scripts are driven, as the `own` study file says, unless they
-    name a workload; one of the file that is left out is said."""
-    workload = own.get("workload")
-    name = workload.get("name") if isinstance(workload, dict) else workload
-    if name == _OWN or with_own_workload(changes) == [*changes]:
-        return [*changes]
-    if isinstance(workload, dict) and name is None:
-        return [Change("workload.name", _OWN), *changes]
-    if name is not None:
-        say(
-            f'workload "{name}" of the study is left out at an address: scripts of the command are '
-            f"driven. To drive it on what was loaded there: --set workload={name}"
-        )
-    return with_own_workload(changes)
+    return [*with_own_workload(changes, own), *places]
 
 
 def address_changes(common: str | None, control: str | None, arm: str | None) -> list[str]:
@@ -149,12 +132,25 @@ def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str
     return [Change("address", sqlserver.without_password(common)[0])]
 
 
-def with_own_workload(changes: Sequence[str]) -> list[str]:
-    """Overrides in which the user's scripts are driven, unless a workload is named."""
+def with_own_workload(changes: Sequence[str], own: Table | None = None) -> list[str]:
+    """Overrides in which the user's scripts are driven, unless a workload is named. `own`: what a
+    study file of the user's says, whose clients and the like stay; a workload of it that is left
+    out is said."""
     has_workload = any(
         key_of(change) in ("workload", "workload.name", "workload.scale") for change in changes
     )
-    return [*([] if has_workload else [f"workload={_OWN}"]), *changes]
+    workload = (own or {}).get("workload")
+    name = workload.get("name") if isinstance(workload, dict) else workload
+    if has_workload or name == _OWN:
+        return [*changes]
+    if isinstance(workload, dict) and name is None:
+        return [Change("workload.name", _OWN), *changes]
+    if name is not None:
+        say(
+            f'workload "{name}" of the study is left out: scripts of the command are driven. To '
+            f"drive it on the data that are there: --set workload={name}"
+        )
+    return [f"workload={_OWN}", *changes]
 
 
 def endpoint_at(address: str) -> Endpoint:
