@@ -88,7 +88,9 @@ def test_a_duration_is_read_as_it_is_written(nanoseconds: float) -> None:
 
 
 @pytest.mark.parametrize("read", [parse_bytes, parse_duration, parse_percent])
-@pytest.mark.parametrize("digits", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 400])
+@pytest.mark.parametrize(
+    "digits", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 400]
+)
 def test_what_no_number_can_hold_is_refused(read: Callable[[str], float], digits: str) -> None:
     for unit in ("MB", "s", "%"):
         with pytest.raises(ValueError, match="accepted"):

@@ -135,8 +135,8 @@ def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:
 
 
 def require_read_only(study: Study, arms: Mapping[str, Instance]) -> None:
-    """UsageError: sessions of an arm do not begin read-only where the study says that they do, since
-    captured queries are driven there; asked of a session of the driver."""
+    """UsageError: sessions of an arm do not begin read-only where the study says that they do, as
+    captured queries are driven; asked of a session of the driver."""
     for arm in study.every_arm:
         if study.settings_of(arm).get(READ_ONLY) != ON:
             continue

@@ -64,8 +64,8 @@ def require_unlike_builds(study: Study, engines: Mapping[str, Engine]) -> None:
             raise UsageError(
                 f"{arm.name} and {control.name} are equal: {theirs.product} in "
                 f'"{theirs.bindir}" is the build of both',
-                hint=f"Give the arm another build (--set {key}.version=VERSION; `steelyard engines` "
-                "lists them), or weigh equal arms as such: steelyard weigh aa",
+                hint=f"Give the arm another build (--set {key}.version=VERSION; `steelyard "
+                "engines` lists them), or weigh equal arms as such: steelyard weigh aa",
             )
 
 
