@@ -81,6 +81,88 @@ def test_settings_of_the_command_are_those_of_the_sessions_at_an_address(
     assert study.settings_of(study.arms[0]) == {**settings, **arm}
 
 
+_STUDY = 'title = "t?"\nquestion = "q?"\n[control]\n[arm]\nsettings = { jit = "off" }\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "changes", "settings", "shown"),
+    [
+        ("[settings]\nwork_mem = '8MB'\n'my.x' = 1\n", [], {"work_mem": "8MB", "my.x": "1"}, True),
+        ("[settings]\nwork_mem = '8MB'\n", ["settings.work_mem=1MB"], {"work_mem": "1MB"}, True),
+        ("[settings]\nshared_buffers = '1GB'\n", ["settings={}"], {}, False),
+        ("[settings]\n", [], {}, False),
+        ("", [], {}, False),
+    ],
+)
+@pytest.mark.parametrize(
+    "options",
+    [("host=db1", None, None), (None, "address=host=db1", "address=host=db2")],
+)
+def test_settings_of_ones_own_file_are_those_of_the_sessions_at_an_address_and_that_is_said(
+    options: tuple[str | None, str | None, str | None],
+    more: str,
+    changes: list[str],
+    settings: dict[str, str],
+    shown: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(_STUDY + more)
+    study = read_study(str(file), with_addresses(changes, *options, str(file)))
+    assert study.settings == settings
+    assert study.settings_of(study.arms[0]) == {**settings, "jit": "off"}
+    assert study.workload.name == "own"
+    said = capsys.readouterr().err
+    assert ("--set 'settings={}'" in said) == shown
+    assert all(name in said for name in settings)
+
+
+@pytest.mark.parametrize(
+    ("workload", "changes", "name", "clients", "shown"),
+    [
+        ("name = 'own'\nclients = 16\n", ["workload.scripts={ a = 1 }"], "own", 16, False),
+        ("clients = 16\n", ["workload.scripts={ a = 1 }"], "own", 16, False),
+        ("name = 'pgbench'\nclients = 16\n", ["workload.scripts={ a = 1 }"], "own", 8, True),
+        ("name = 'pgbench'\nclients = 16\n", ["workload=tproc-c"], "tproc-c", 8, False),
+        ("name = 'pgbench'\nclients = 16\n", ["workload.scale=3"], "pgbench", 16, False),
+    ],
+)
+def test_the_workload_of_ones_own_file_is_driven_on_ones_data_or_said_to_be_left_out(
+    workload: str,
+    changes: list[str],
+    name: str,
+    clients: int,
+    shown: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f"{_STUDY}[workload]\n{workload}")
+    source = SourceOptions(str(tmp_path), None, None, agreed=False)
+    for overrides in (
+        with_addresses(changes, "host=db1", None, None, str(file)),
+        source.changes(changes, str(file)),
+    ):
+        study = read_study(str(file), overrides)
+        assert (study.workload.name, study.workload.clients) == (name, clients)
+        assert ("--set workload=pgbench" in capsys.readouterr().err) == shown
+
+
+def test_a_setting_that_is_called_after_an_address_gives_no_arm_one() -> None:
+    with pytest.raises(UsageError, match="--control has none"):
+        with_addresses(["settings.listen_addresses=*"], None, None, "address=host=db2")
+    changes = ['control={ address = "host=db1" }']
+    assert changes[0] in with_addresses(changes, None, None, "address=host=db2")
+
+
+def test_settings_that_are_given_as_one_table_do_not_lie_beneath_those_of_a_copied_server() -> None:
+    study = read_study("settings", ["source=/data", "settings={ max_connections = 100 }"])
+    assert study.settings == {"max_connections": "100"}
+    assert study.source is not None
+    assert study.source.beneath == {}
+
+
 def test_a_password_goes_to_the_environment_and_into_no_study() -> None:
     addresses = ("postgresql://app:secret@db1/shop", None, "address=user=b")
     changes, password = address_changes(*addresses), address_password(*addresses)
@@ -238,3 +320,10 @@ def test_captured_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Pa
     own = ["workload=own", *address_changes("host=db1", None, None), file]
     study = resolve_workload(read_study("sessions", own))
     assert with_read_only_sessions(study, agreed=False) is study
+    may_write = "settings.default_transaction_read_only=off"
+    for change in (may_write, f"arm.{may_write}", f"control.{may_write}"):
+        with pytest.raises(UsageError, match="would not begin read-only") as refused:
+            settings(reads, change, agreed=False)
+        assert "--yes" in str(refused.value.hint)
+        settings(reads, change, agreed=True)
+    assert settings(reads, may_write.replace("off", "on"), agreed=False) == begin

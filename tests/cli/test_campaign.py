@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from steelyard.cli.commands import calibrate
 from steelyard.cli.weighing import campaign as module
+from steelyard.cli.weighing import sweep
 from steelyard.cli.weighing.bisect import BISECTION
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.cli.weighing.reproduce import REPETITION
 from steelyard.cli.weighing.search import SEARCH
-from steelyard.cli.weighing.sweep import SWEEP
-from steelyard.model.errors import RecordError, StudyError
+from steelyard.cli.weighing.sweep import SWEEP, SweepRequest
+from steelyard.model.errors import RecordError, StudyError, UsageError
 from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
+from steelyard.study.study import Study
 from steelyard.tuning.search.trial import SearchPlan
+from steelyard.workloads.reading.resolved import resolve_workload
 from tuning.search.raced import BASIS, Balance
 
 KINDS = (SWEEP, BISECTION, SEARCH, REPETITION)
@@ -158,3 +163,77 @@ def test_it_is_shown_as_lines_or_as_one_object(
     show({"sweep": 1}, iter(["one", "two"]), as_json=as_json)
     printed = capsys.readouterr().out
     assert printed == (json.dumps({"sweep": 1}) if as_json else "one\ntwo") + "\n"
+
+
+@pytest.fixture
+def at_address(tmp_path: Path) -> dict[str, list[str]]:
+    """Changes of study sessions: scripts that read, that write, and captured ones that read."""
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "call.sql").write_text("SELECT place_order();\n")
+    described = 'name = "ours"\ntitle = "captured"\nloaded = false\ntried_first = true\n'
+    (tmp_path / "workload.toml").write_text(f"{described}[scripts.call]\nwrites = false\n")
+    for name, text in (("r", "SELECT 1;\n"), ("w", "UPDATE t SET a = 1;\n")):
+        (tmp_path / f"{name}.sql").write_text(text)
+    script = "workload.scripts={{ '{}/{}.sql' = 1 }}"
+    own = {name: ["workload=own", script.format(tmp_path, name)] for name in ("r", "w")}
+    changes = {"reads": own["r"], "writes": own["w"], "captured": [f"workload={tmp_path}"]}
+    return {name: [*each, "address=host=db1 dbname=shop"] for name, each in changes.items()}
+
+
+SWEPT = "arm.settings.work_mem=1MB,2MB"
+
+
+def _sweep_request(changes: list[str], folder: Path, *, agreed: bool) -> SweepRequest:
+    command = ("steelyard", "weigh")
+    return SweepRequest("sessions", SWEPT, changes, False, 7, folder, None, command, False, agreed)
+
+
+def test_a_sweep_that_writes_at_an_address_needs_a_yes_again_when_it_is_resumed(
+    at_address: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaigns: list[Campaign] = []
+    monkeypatch.setattr(sweep, "_go_on", lambda plan, campaign, **_: campaigns.append(campaign))
+    folder = tmp_path / "sweep"
+    for name in ("reads", "captured"):
+        sweep.begin_sweep(_sweep_request(at_address[name], tmp_path / name, agreed=False))
+    with pytest.raises(UsageError, match="writes into the database") as refused:
+        sweep.begin_sweep(_sweep_request(at_address["writes"], folder, agreed=False))
+    assert "--yes" in str(refused.value.hint)
+    assert not folder.exists()
+    sweep.begin_sweep(_sweep_request(at_address["writes"], folder, agreed=True))
+    with pytest.raises(UsageError, match="writes into the database"):
+        sweep.resume_sweep(folder, None, as_json=False)
+    sweep.resume_sweep(folder, None, as_json=False, agreed=True)
+    assert [campaign.agreed for campaign in campaigns] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("agreed", [False, True])
+def test_what_a_campaign_weighs_at_an_address_does_not_write_without_a_yes(
+    at_address: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agreed: bool
+) -> None:
+    weighed: list[Study] = []
+
+    def weigh(study: Study, seed: int, directory: Path, account: str | None) -> Verdict:
+        weighed.append(study)
+        return Balance().weigh(STUDY, seed, directory)
+
+    monkeypatch.setattr(module, "weigh_into", weigh)
+    campaign = replace(SWEEP.begin(tmp_path / "mine", "usual", {}), agreed=agreed)
+    studies = {
+        name: resolve_workload(read_study("sessions", [*changes, "arm.settings.jit=off"]))
+        for name, changes in at_address.items()
+    }
+    campaign.weigh(studies["reads"], 1, "points/1")
+    campaign.weigh(studies["captured"], 1, "points/2")
+    settings = [study.settings for study in weighed]
+    assert settings == [{}, {} if agreed else {"default_transaction_read_only": "on"}]
+    if agreed:
+        campaign.weigh(studies["writes"], 1, "points/3")
+        return
+    with pytest.raises(UsageError, match="writes into the database"):
+        campaign.weigh(studies["writes"], 1, "points/3")
+
+
+def test_a_calibration_does_not_write_at_an_address(at_address: dict[str, list[str]]) -> None:
+    with pytest.raises(UsageError, match="writes into the database"):
+        calibrate._study(at_address["writes"], None)

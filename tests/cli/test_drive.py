@@ -21,6 +21,7 @@ Refused = Callable[..., str]
     [
         (["-f", "none.sql"], 'could not read script "none.sql": No such file or directory'),
         (["-f", "none.sql@x"], 'invalid weight of script "none.sql": "x"'),
+        (["-f", "none.sql@²"], 'invalid weight of script "none.sql": "²"'),
         (["-b", "select-olny"], 'unrecognized built-in script: "select-olny"'),
         (["-M", "fast", "-b", "select-only"], 'unrecognized protocol: "fast"'),
         (["-D", "scale", "-b", "select-only"], 'invalid variable definition: "scale"'),

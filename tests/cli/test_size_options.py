@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.options.sizes import require_unit, size_option
+from steelyard.cli.command_line import load_command
+from steelyard.cli.commands import COMMANDS
+from steelyard.cli.options.sizes import finite, require_unit, size_option
 from steelyard.model.errors import UsageError
 
 
@@ -63,3 +67,49 @@ def test_no_bare_number_but_zero_is_taken_for_a_size(number: int, unit: str) -> 
 def test_zero_needs_no_unit_and_an_option_that_was_not_given_has_no_value() -> None:
     require_unit("--max-rate", "0", "MB")
     assert size_option("--memory", None) is None
+
+
+@pytest.mark.parametrize("number", ["nan", "-nan", "inf", "Infinity", "1e10", "1e400"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("drive", "-S", "-T"),
+        ("drive", "-S", "-R"),
+        ("drive", "-S", "-L"),
+        ("drive", "-S", "-P"),
+        ("drive", "-S", "-l", "--sampling-rate"),
+        ("drive", "-w", "ours", "--pace"),
+        ("weigh", "aa", "--pace"),
+        ("doctor", "--seconds"),
+        ("judge", "a.csv", "--clients"),
+        ("probe", "--seconds"),
+        ("fleet", "check", "--machines", "2", "-T"),
+    ],
+    ids=" ".join,
+)
+def test_a_number_that_is_none_or_has_no_end_is_refused_by_its_option(
+    refused: Callable[..., str], words: tuple[str, ...], number: str
+) -> None:
+    shown = refused(*words, number)
+    assert f'invalid value for "{words[-1]}"' in shown
+
+
+def _numbers(command: object) -> Iterator[tuple[str, object]]:
+    """Name and callback of every option of a command, or of those of a group, that is a number."""
+    for inner in getattr(command, "commands", {}).values():
+        yield from _numbers(inner)
+    function = getattr(command, "callback", None)
+    hints = {} if function is None else get_type_hints(inspect.unwrap(function), None, None, True)
+    for name, hint in hints.items():
+        if float in (*get_args(hint)[:1], *(get_args(get_args(hint)[0]) if get_args(hint) else ())):
+            yield name, getattr(hint.__metadata__[0], "callback", None)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_that_is_a_number_refuses_what_is_none(name: str) -> None:
+    assert {called for _, called in _numbers(load_command(name))} <= {finite}
+
+
+def test_there_are_such_options() -> None:
+    numbers = [number for name in COMMANDS for number in _numbers(load_command(name))]
+    assert {"seconds", "rate", "pace", "clients", "progress"} <= {name for name, _ in numbers}

@@ -33,6 +33,8 @@ Refused = Callable[..., str]
         (["aa", "-f", "select-olny"], ['unknown script: "select-olny"', "select-only"]),
         (["aa", "-f", "none.sql"], ['unknown script: "none.sql"', "path of a file"]),
         (["aa", "-f", "select-only@many"], ['invalid script weight: "select-only@many"']),
+        (["aa", "-f", "select-only@²"], ['invalid script weight: "select-only@²"']),
+        (["aa", "-f", f"a@{'1' * 5000}"], ["invalid script weight"]),
         (["aa", "--workload", "/none"], ['could not read workload "/none/workload.toml"']),
     ],
 )

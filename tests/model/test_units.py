@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,8 @@ from steelyard.model.units import (
     format_duration,
     parse_bytes,
     parse_duration,
+    parse_percent,
+    whole_number,
 )
 
 
@@ -81,3 +85,29 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 def test_a_duration_is_read_as_it_is_written(nanoseconds: float) -> None:
     words = format_duration(nanoseconds)
     assert parse_duration(words) == pytest.approx(nanoseconds, rel=0.01)
+
+
+@pytest.mark.parametrize("read", [parse_bytes, parse_duration, parse_percent])
+@pytest.mark.parametrize(
+    "digits", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "9" * 400]
+)
+def test_what_no_number_can_hold_is_refused(read: Callable[[str], float], digits: str) -> None:
+    for unit in ("MB", "s", "%"):
+        with pytest.raises(ValueError, match="accepted"):
+            read(f"{digits}{unit}")
+
+
+@given(st.integers(0, 10**18 - 1))
+def test_a_whole_number_is_read_as_it_is_written(number: int) -> None:
+    assert whole_number(str(number)) == number
+
+
+@given(st.text(max_size=30))
+def test_no_text_is_a_whole_number_but_that_of_ascii_digits(text: str) -> None:
+    digits = 0 < len(text) <= 18 and {*text} <= {*"0123456789"}
+    assert whole_number(text) == (int(text) if digits else None)
+
+
+@pytest.mark.parametrize("text", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "1" * 19])
+def test_digits_that_are_none_of_ours_are_no_whole_number(text: str) -> None:
+    assert whole_number(text) is None

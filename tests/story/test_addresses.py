@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from steelyard.model.errors import WeighingError
+from steelyard import _core
+from steelyard.driver.read_only import READ_ONLY
+from steelyard.model.errors import UsageError, WeighingError
 from steelyard.study.study import Study
 from story.asked import Facts, Watcher, lines, study_of
 from story.scripted import ScriptedWorld
@@ -159,3 +161,34 @@ def test_a_weighing_goes_on_where_it_was_interrupted(
 def test_what_needs_a_server_of_ours_is_refused(key: str, value: Any) -> None:
     with pytest.raises(ValueError, match=r"address|server"):
         sessions(**{key: value})
+
+
+@pytest.mark.parametrize("begun", [["on", "on"], ["off", "on"], ["on", "off"]])
+def test_sessions_that_are_to_begin_read_only_are_asked_whether_they_do(
+    world: ScriptedWorld, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch, begun: list[str]
+) -> None:
+    answers, hosts = iter(begun), list[str]()
+
+    def answer(arm: str, sql: str) -> list[list[str]]:
+        assert sql == "SHOW transaction_read_only"
+        hosts.append(json.loads(arm)["host"])
+        return [[next(answers)]]
+
+    monkeypatch.setattr(_core, "ask", answer)
+    study = sessions(settings={READ_ONLY: "on"})
+    if "off" not in begun:
+        weigh_in(world, study)
+        assert hosts == ["db1", "db1"]
+        return
+    arm = ["on", "off"][begun.index("off")]
+    with pytest.raises(UsageError, match=f'sessions of arm "{arm}" at "db1"') as refused:
+        weigh_in(world, study)
+    assert "--yes" in str(refused.value.hint)
+    assert world.lives == 0, "nothing was driven"
+
+
+def test_sessions_that_may_write_are_not_asked(
+    world: ScriptedWorld, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_core, "ask", lambda arm, sql: pytest.fail("asked"))
+    weigh_in(world, sessions())

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.engine import Engine
+from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of
-from story.noop.engine import NoopEngine
+from story.noop.engine import NoopEngine, NoopInstance
 from story.noop.journal import NOOP_IDENTITY
 from story.scripted import ScriptedWorld
 
@@ -137,3 +138,44 @@ def test_versions_of_two_builders_are_doubted(tmp_path: Path, weigh_in: Weigh) -
 
 def test_versions_of_one_builder_are_not(world: TwoVersions, weigh_in: Weigh) -> None:
     assert "builds differ" not in names(weigh_in(world, versions()))
+
+
+class OneBuild(ScriptedWorld):
+    """A world with one build, whatever arms name it by."""
+
+    def engines(self, study: Study) -> Mapping[str, Engine]:
+        identity = replace(NOOP_IDENTITY, version="18.4", bindir="/18.4/bin")
+        return {
+            arm.name: NoopEngine(identity, BuildDefaults({}, {}), self.noop.journal)
+            for arm in study.every_arm
+        }
+
+
+def named_twice(control: Mapping[str, str], arm: Mapping[str, str]) -> Study:
+    return study_of(
+        control={"name": "before", "version": "18", "settings": control},
+        arms=[{"name": "after", "version": "18.4", "settings": arm}],
+    )
+
+
+def test_two_names_of_one_build_are_refused_before_anything_is_started(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    world = OneBuild(tmp_path / "world")
+    with pytest.raises(UsageError, match="after and before are equal: noop 18.4"):
+        weigh_in(world, named_twice({}, {}))
+    assert not [call for call in world.noop.calls if call.action == "start"]
+    assert not (tmp_path / "record").exists()
+
+
+def test_settings_that_are_written_otherwise_set_no_names_of_one_build_apart(
+    tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported = NoopInstance.settings
+    monkeypatch.setattr(
+        NoopInstance,
+        "settings",
+        lambda self: {name: value.lower() for name, value in reported(self).items()},
+    )
+    with pytest.raises(UsageError, match="after and before are equal: jit is off in both"):
+        weigh_in(OneBuild(tmp_path / "world"), named_twice({"jit": "off"}, {"jit": "OFF"}))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import StudyError
-from steelyard.study.change import Change, key_of, toml_text
+from steelyard.study.change import Change, key_of, says_key, toml_text
 from steelyard.study.read import read_study
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
@@ -221,3 +221,47 @@ def test_a_table_is_refused_a_value_with_the_keys_that_it_has(changes: list[str]
 def test_an_arm_is_named_in_a_refusal_as_an_override_names_it() -> None:
     with pytest.raises(StudyError, match=r'"arm\.on\.replication\.standbys"'):
         read_study("replication", ["arm.on.replication.standbys=3"])
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("version=16", True),
+        ("control.version=16", True),
+        ("arm.version=debian-18", True),
+        ("arm.17.0.1.version=17.0.1", True),
+        (" arm . bindir =/opt/pg/bin", True),
+        ("factors.build.old.version=16", True),
+        ('control={ version = "16" }', True),
+        ('arm=[{ name = "a", settings = { jit = "on" } }, { bindir = "/b" }]', True),
+        ('factors={ build = { old = { version = "16" }, new = {} } }', True),
+        (Change("control", {"name": "a", "version": "16"}), True),
+        ("settings.ssl_min_protocol_version=TLSv1.2", False),
+        ("control.settings.ssl_max_protocol_version=TLSv1.3", False),
+        ("arm.a.settings.my.version=3", False),
+        ("arm.settings={ server_version = 3, version = 3 }", False),
+        ('control={ settings = { version = "3" } }', False),
+        ("workload.variables.version=3", False),
+        ("workload.options.version=3", False),
+        ("settings.version=3", False),
+        ("factors.version={ old = { checksums = false }, new = { checksums = true } }", False),
+        ("arm.conversion=1", False),
+        ("workload=own", False),
+        ("version", True),  # no change, as another reader of it says
+    ],
+)
+def test_a_version_is_named_by_the_keys_that_mean_one(change: str, says: bool) -> None:
+    assert says_key(change, "version", "bindir") == says
+
+
+@given(st.from_regex(r"(?:[a-z]+[._])?version", fullmatch=True), st.text(max_size=5))
+def test_no_setting_names_a_version(name: str, value: str) -> None:
+    for table in ("settings", "control.settings", "arm.settings", "arm.on.settings"):
+        assert not says_key(Change(f"{table}.{name}", value), "version", "bindir")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize("key", ["workload.pace", "workload.variables.x", "arm.weight.stall"])
+def test_a_number_that_is_none_or_has_no_end_is_refused(key: str, number: str) -> None:
+    with pytest.raises(StudyError, match="invalid value for"):
+        read_study("settings", [f"{key}={number}", "decision.metric=latency_mean"])

@@ -7,6 +7,7 @@ the control's default in all of them: what an upgrade changes that keeps its con
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,6 +123,13 @@ def compare(
         else:
             differences.undeclared.append(difference)
     return differences
+
+
+def same_build(control: Identity, arm: Identity) -> bool:
+    """Whether two are one build on this machine, whatever names it goes by: its programs are in one
+    directory. Of a server at an address no build is known."""
+    ours, theirs = (os.path.realpath(each.bindir) for each in (control, arm))
+    return bool(control.bindir and arm.bindir) and (control.kind, ours) == (arm.kind, theirs)
 
 
 def builds_differ(control: Identity, arm: Identity) -> list[Difference]:

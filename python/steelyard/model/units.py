@@ -18,12 +18,21 @@ _DURATION_NS = {
     "m": 60 * NS_PER_S,
     "h": 3600 * NS_PER_S,
 }
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s|min|m|h)")
+_MOST_DIGITS = 18
+"""Of a number that is read: what 64 bits hold."""
+_DURATION = re.compile(r"([0-9]{1,18}(?:\.[0-9]+)?)\s*(us|µs|μs|ms|s|min|m|h)")
 
 
 MOST_RATIO = 1e12
 """A larger ratio is said to be unbounded: no measurement tells it from a larger one still."""
 _MOST_LOG = math.log(MOST_RATIO) + 1e-9
+
+
+def whole_number(text: str) -> int | None:
+    """The whole number from 0 on that ASCII digits write; None: it is none, or has more of them
+    than anything here can count. Python takes more for digits, and not all of it for numbers: ²."""
+    is_whole = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if is_whole else None
 
 
 def parse_duration(text: str) -> int:
@@ -38,13 +47,13 @@ def parse_duration(text: str) -> int:
 
 def parse_percent(text: str) -> float:
     """The fraction of `"1%"` or `"1.5 %"` (0.015); ValueError says what is accepted."""
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", text)
+    match = re.fullmatch(r"\s*([0-9]{1,18}(?:\.[0-9]+)?)\s*%\s*", text)
     if match is None:
         raise ValueError(f'invalid percentage: "{text}"; accepted: 1%, 0.5%')
     return float(match[1]) / 100
 
 
-_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*((?:[kMGT]i?)?B?)\s*", re.IGNORECASE)
+_SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]+)?)\s*((?:[kMGT]i?)?B?)\s*", re.IGNORECASE)
 
 
 def parse_bytes(text: str) -> int:

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
+from steelyard.driver.read_only import ON, READ_ONLY, why_not_read_only
 from steelyard.engines.capabilities.external import (
     DatabaseHost,
     ExternalServer,
@@ -28,10 +29,11 @@ from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
 from steelyard.engines.page_cache import Evicted
-from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.record.plan import Residency, Upkeep
 from steelyard.running.measuring.arm_loss import ArmLostError
 from steelyard.running.stopwatch import Progress, Stopwatch
+from steelyard.study.study import Study
 
 Fill = Callable[[Instance, Callable[[str], None]], None]
 
@@ -130,6 +132,23 @@ def round_trips(arms: Mapping[str, Instance]) -> dict[str, int]:
             except EngineError:
                 continue
     return times_ns
+
+
+def require_read_only(study: Study, arms: Mapping[str, Instance]) -> None:
+    """UsageError: sessions of an arm do not begin read-only where the study says that they do, as
+    captured queries are driven; asked of a session of the driver."""
+    for arm in study.every_arm:
+        if study.settings_of(arm).get(READ_ONLY) != ON:
+            continue
+        address = arms[arm.name].address
+        why = why_not_read_only(address)
+        if why is not None:
+            raise UsageError(
+                f'sessions of arm "{arm.name}" at "{address.host}" do not begin read-only',
+                detail=why,
+                hint="Name the server itself where this is a pooler. Say --yes if this server's "
+                "data may be changed.",
+            )
 
 
 class Databases(Sessions):

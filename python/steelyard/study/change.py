@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Collection
 from typing import Any, Self
 
 from steelyard.model.errors import StudyError
@@ -97,6 +98,26 @@ def apply_change(table: Table, override: str) -> None:
             del target[other]
     is_text = "settings" in path[:-1] or path[-1] in _TEXTS
     target[path[-1]] = _value_of(override, is_text=is_text)
+
+
+def says_key(change: str, *keys: str) -> bool:
+    """Whether a change says one of these keys, of the study or of an arm, by its own key or in a
+    table. What is called so beside them, as settings and variables may be, does not count."""
+    path = [part.strip() for part in key_of(change).split(".")]
+    if path[0] not in ("control", "arm", "factors"):
+        return len(path) == 1 and path[0] in keys
+    return _says(path, _value_of(change, is_text=False), keys)
+
+
+def _says(path: list[str], value: object, keys: Collection[str]) -> bool:
+    """`path`: from the study to the value."""
+    if "settings" in path:
+        return False
+    if isinstance(value, dict):
+        return any(_says([*path, key], inner, keys) for key, inner in value.items())
+    if isinstance(value, list):
+        return any(_says(path, each, keys) for each in value)
+    return path[-1] in keys
 
 
 def _target(table: Table, path: list[str], override: str) -> tuple[Table, list[str]]:

@@ -47,7 +47,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
         apply_change(table, override)
     _leave_undriven(table, {*map(key_of, overrides)})
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
-    _lay_beneath(table, usual - overridden)
+    _lay_beneath(table, set() if "settings" in overridden else usual - overridden)
     study = _validate(table, file, overrides)
     _require_effect(study, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
@@ -70,6 +70,12 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
             if study.factors is not None
             else f"Write {' '.join(f'--set {table}.{name}=VALUE' for table in tables)}.",
         )
+
+
+def own_table(name_or_file: str) -> Table:
+    """What a study file of the user's own says, as TOML has it; nothing of a built-in one."""
+    file = _locate(name_or_file)
+    return {} if file in builtin_studies().values() else _read_table(file)
 
 
 def names_arm(study: str, arm: str) -> bool:

@@ -122,3 +122,56 @@ def test_lists_by_arm_are_read_alike() -> None:
     for document in (lists, {"clients": 8, "arms": lists}):
         judgement = judged_text(json.dumps(document), **RANDOM)
         assert percent(judgement) == pytest.approx(-20, abs=0.5)
+
+
+BOUNDS = [("lo", "hi"), ("low", "high"), ("lower", "upper"), ("lb", "ub"), ("q1", "q3")]
+BOUNDS += [("min", "max")]
+
+
+def bounded(arms: tuple[str, ...], words: tuple[str, str], layout: str, order: list[int]) -> str:
+    """A column an arm with its bounds beside it; the arms get faster by a tenth from one to the
+    next, and their lower bounds slower."""
+    heads, columns = list[str](), list[list[str]]()
+    for n, arm in enumerate(arms):
+        level = [100 * 1.1**n * (1 + ((k + n) * 37 % 101) / 9000) for k in range(12)]
+        bounds = ([v - 10 * (n + 1) for v in level], level, [v + 10 * (n + 1) for v in level])
+        names = (layout.format(arm, words[0]), arm, layout.format(arm, words[1]))
+        heads += [names[place] for place in order]
+        columns += [[f"{value:.3f}" for value in bounds[place]] for place in order]
+    return "\n".join([",".join(heads), *map(",".join, zip(*columns, strict=True))]) + "\n"
+
+
+@pytest.mark.parametrize("words", BOUNDS)
+@pytest.mark.parametrize("layout", ["{0}_{1}", "{1}_{0}", "{0} {1}"])
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+@pytest.mark.parametrize("arms", [("off", "on"), ("heap", "zheap", "columnar")])
+def test_an_arm_beside_its_bounds_is_judged(
+    words: tuple[str, str], layout: str, order: list[int], arms: tuple[str, ...]
+) -> None:
+    text = bounded(arms, words, layout, order)
+    judgement = judged_text(text, higher_is_better=True, **RANDOM)
+    assert [arm.arm for arm in judgement.comparison.arms] == list(arms)
+    assert {contrast.verdict.kind.value for contrast in judgement.contrasts} == {"faster"}
+    assert judgement.reading is not None
+    assert {*judgement.reading.others} == {*words}
+
+
+def test_of_one_arm_with_its_bounds_the_other_is_asked_for() -> None:
+    error = refused_text(bounded(("off",), ("lo", "hi"), "{0}_{1}", [0, 1, 2]), **RANDOM)
+    assert "could be an arm" not in error.primary
+
+
+@pytest.mark.parametrize("row", [0, 5, 11])
+def test_what_lies_on_the_wrong_side_is_no_bound_and_asked_about(row: int) -> None:
+    lines = bounded(("off", "on"), ("lo", "hi"), "{0}_{1}", [0, 1, 2]).splitlines()
+    cells = lines[row + 1].split(",")
+    cells[0], cells[1] = cells[1], cells[0]
+    lines[row + 1] = ",".join(cells)
+    error = refused_text("\n".join(lines) + "\n", higher_is_better=True, **RANDOM)
+    assert 'column "off_lo" could be an arm or a statistic' in error.primary
+
+
+def test_bounds_of_some_arms_alone_are_refused() -> None:
+    text = bounded(("off", "on"), ("lo", "hi"), "{0}_{1}", [0, 1, 2])
+    without = "\n".join(",".join(line.split(",")[:5]) for line in text.splitlines()) + "\n"
+    assert refused_text(without, higher_is_better=True, **RANDOM)

@@ -10,8 +10,9 @@ import pytest
 
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Engine
+from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
-from steelyard.running.preparing.build_comparison import compare_builds
+from steelyard.running.preparing.build_comparison import compare_builds, require_unlike_builds
 from steelyard.study.study import Study
 from story.asked import Silent, study_of
 from story.noop.engine import NoopEngine
@@ -178,3 +179,58 @@ def test_builds_with_assertions_or_without_optimisation_are_noted(world: Scripte
         "the build of after checks assertions: its timings are not representative",
         "the build of after is not optimised: its timings are not representative",
     ]
+
+
+@pytest.mark.parametrize(
+    ("control", "arm", "places", "equal"),
+    [
+        ({"version": "18"}, {"version": "18.4"}, ("real", "real"), True),
+        ({"version": "bundle-18"}, {"version": "18.4"}, ("real", "real"), True),
+        ({"version": "18"}, {"bindir": "/named/bin"}, ("real", "link"), True),
+        ({"bindir": "/link"}, {"bindir": "/real/."}, ("link", "real"), True),
+        ({"version": "18"}, {"version": "18.4", "defaults": "as-shipped"}, ("real", "real"), True),
+        ({"version": "18"}, {"version": "18.4", "settings": {"x": "1"}}, ("real", "real"), True),
+        ({"version": "18"}, {"version": "18.4", "settings": {"x": "2"}}, ("real", "real"), False),
+        ({"version": "18"}, {"version": "18.4", "checksums": False}, ("real", "real"), False),
+        ({"version": "18"}, {"version": "18.4", "sql": ["ANALYZE"]}, ("real", "real"), False),
+        ({"version": "18"}, {"version": "18.4", "weight": {"stall": 0.1}}, ("real",) * 2, False),
+        ({"version": "18"}, {"version": "18"}, ("real", "real"), False),  # asked for as such
+        ({"version": "18"}, {"version": "18.4"}, ("real", "another"), False),
+        ({"version": "18"}, {"version": "18.4"}, ("", ""), False),  # at an address: not known
+    ],
+)
+def test_two_names_of_one_build_are_no_two_arms(
+    control: dict[str, Any],
+    arm: dict[str, Any],
+    places: tuple[str, str],
+    equal: bool,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    bindirs = [str(tmp_path / place) if place else "" for place in places]
+    built = [NoopEngine(replace(NOOP_IDENTITY, version="18.4", bindir=each)) for each in bindirs]
+    engines: dict[str, Engine] = {"before": built[0], "after": built[1]}
+    asked = study_of(
+        control={"name": "before", **control},
+        arms=[{"name": "after", **arm}],
+        settings={"x": "1"},
+    )
+    if not equal:
+        require_unlike_builds(asked, engines)
+        return
+    with pytest.raises(UsageError, match="after and before are equal: noop 18.4 in") as refused:
+        require_unlike_builds(asked, engines)
+    assert "--set arm.version=VERSION" in str(refused.value.hint)
+    assert "steelyard weigh aa" in str(refused.value.hint)
+
+
+def test_of_several_arms_the_one_is_named_that_is_the_controls_build() -> None:
+    one, other = engine("18.4", 7, OLD), engine("16.9", 7, OLD)
+    asked = study_of(
+        control={"name": "new", "version": "18"},
+        arms=[{"name": "old", "version": "16"}, {"name": "newest", "version": "18.4"}],
+    )
+    with pytest.raises(UsageError, match="newest and new are equal") as refused:
+        require_unlike_builds(asked, {"new": one, "old": other, "newest": one})
+    assert "--set arm.newest.version=VERSION" in str(refused.value.hint)

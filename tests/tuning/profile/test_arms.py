@@ -67,6 +67,33 @@ def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
     assert read_study(str(file)) == study
 
 
+@pytest.mark.parametrize("study", ["tuning", "tuning-ablation"])
+@pytest.mark.parametrize("name", ["shared_buffers", "work_mem", "max_wal_size", "random_page_cost"])
+def test_a_setting_that_is_stated_for_every_arm_lies_above_every_profile(
+    resolved: Resolved, study: str, name: str
+) -> None:
+    said, resolve = resolved
+    before = resolve(read_study(study))
+    setting = {"random_page_cost": "1.7"}.get(name, "77MB")
+    assert any(name in arm.settings for arm in before.every_arm), "a profile sets it"
+    said.clear()
+    after = resolve(read_study(study, [f"settings.{name.upper()}={setting}"]))
+    assert {after.settings_of(arm)[name] for arm in after.every_arm} == {setting}
+    for arm in after.every_arm:
+        [old] = [each for each in before.every_arm if each.name == arm.name]
+        assert {**old.settings, name: ""} == {**arm.settings, name: ""}, "nothing else is touched"
+        sentences = [words for words in said if words.startswith(f"profile of {arm.name} (")]
+        shown = [f"count for {name}" in words for words in sentences]
+        assert shown == [name in old.settings] * len(sentences)
+
+
+def test_an_arms_own_setting_lies_above_what_is_stated_for_every_arm(resolved: Resolved) -> None:
+    _, resolve = resolved
+    study = resolve(uncapped(["settings.work_mem=77MB", "arm.ours.settings.work_mem=7MB"]))
+    work_mem = [study.settings_of(arm)["work_mem"] for arm in study.every_arm]
+    assert work_mem == ["77MB", "7MB", "77MB"]
+
+
 def test_a_cap_is_the_memory_that_a_profile_is_made_for(resolved: Resolved) -> None:
     _, resolve = resolved
     for layout in ("turns", "slices"):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import secrets
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from steelyard.study.study import Study
 
 STUDY = "calibrate"
 
@@ -38,20 +42,13 @@ def calibrate(
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
-    from steelyard.cli.options.weigh_options import (
-        changes_of,
-        repeating_command,
-        resolve_profiles,
-        resumed_study,
-    )
+    from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
     from steelyard.study.calibration import lay_out, parse_weight
-    from steelyard.study.read import read_study
-    from steelyard.workloads.reading.resolved import resolve_workload
 
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:
-        chosen = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
+        chosen = _study(changes, account)
     else:
         chosen = resumed_study(resume, changed=bool(changes or shares))
         if new_ledger:
@@ -88,3 +85,15 @@ def calibrate(
     if verdict.interrupted:
         with resumable_by("calibrate", "--resume", verdict.record):
             raise KeyboardInterrupt
+
+
+def _study(changes: Sequence[str], account: str | None) -> Study:
+    """The study of a calibration. UsageError: it would write at an address."""
+    from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
+    from steelyard.cli.options.weigh_options import resolve_profiles
+    from steelyard.study.read import read_study
+    from steelyard.workloads.reading.resolved import resolve_workload
+
+    study = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
+    require_agreed(study, agreed=False)
+    return with_read_only_sessions(study, agreed=False)

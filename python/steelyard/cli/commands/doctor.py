@@ -8,12 +8,17 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.options.sizes import finite
+
 Place = Annotated[
     Path | None,
     typer.Argument(metavar="DIR", help="Where data would stand; the cache without."),
 ]
 Seconds = Annotated[
-    float, typer.Option("--seconds", min=0.1, max=600, help="How long to look at what others do.")
+    float,
+    typer.Option(
+        "--seconds", min=0.1, max=600, callback=finite, help="How long to look at what others do."
+    ),
 ]
 Write = Annotated[
     bool,

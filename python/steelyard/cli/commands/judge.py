@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from steelyard.cli.options.sizes import finite
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ Paired = Annotated[
 Ordered = Annotated[str | None, typer.Option(help=f"How arms were measured: {', '.join(ORDERS)}.")]
 Margin = Annotated[str, typer.Option(help="A smaller change does not matter.")]
 Clients = Annotated[
-    float | None, typer.Option(min=1, help="Clients of a closed loop, for Little's law.")
+    float | None,
+    typer.Option(min=1, callback=finite, help="Clients of a closed loop, for Little's law."),
 ]
 ColumnRoles = Annotated[
     list[str] | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.command_line import say
+from steelyard.cli.options.sizes import finite
 
 if TYPE_CHECKING:
     from steelyard.record.machine.probe import Probe
@@ -24,6 +25,7 @@ Seconds = Annotated[
         "--seconds",
         min=1,
         max=60,
+        callback=finite,
         help="How long each of 11 jobs is measured. The default ends within 3 minutes.",
     ),
 ]

@@ -74,19 +74,19 @@ def weigh(
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
     password = address_password(address, control, arm)
-    changes = with_addresses(changes, address, control, arm)
+    changes = with_addresses(changes, address, control, arm, study)
     if password is not None:
         password.export()
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:
         require_unlike(read_study(study, changes))  # before data are copied
-    changes = SourceOptions(source, database, config, yes, account).changes(changes)
+    changes = SourceOptions(source, database, config, yes, account).changes(changes, study)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
         request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
-        _sweep(*request, refused=bool(fail_if or summary or junit or machines))
+        _sweep(*request, agreed=yes, refused=bool(fail_if or summary or junit or machines))
         return
     from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 
@@ -123,6 +123,7 @@ def _sweep(
     command: tuple[str, ...],
     as_json: bool,
     *,
+    agreed: bool,
     refused: bool,
 ) -> None:
     from steelyard.cli.options.study_resolution import names_version
@@ -135,12 +136,12 @@ def _sweep(
     if resume is not None:
         changed = bool(study or changes or sweep)
         require_unchanged("a sweep", "weigh", changed=changed)
-        resume_sweep(resume, account, as_json=as_json)
+        resume_sweep(resume, account, as_json=as_json, agreed=agreed)
         return
     assert sweep is not None  # the caller asks where there is one
     has_version = names_version(changes)
     request = SweepRequest(
-        study, sweep, changes, has_version, seed, record, account, command, as_json
+        study, sweep, changes, has_version, seed, record, account, command, as_json, agreed
     )
     begin_sweep(request)
 

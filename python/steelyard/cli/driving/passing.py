@@ -20,7 +20,7 @@ from steelyard.cli.options.sizes import duration_option
 from steelyard.driver.plan import DriveArm
 from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import DriverError, EngineError, UsageError
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S, format_duration, whole_number
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
@@ -97,7 +97,7 @@ def _listen(listen: str) -> str:
         raise UsageError(
             f'invalid address to listen on: "{listen}"', hint="Accepted: PORT, ADDRESS:PORT."
         ) from error
-    if not port.isdecimal() or int(port) > 65535:
+    if (number := whole_number(port)) is None or number > 65535:
         raise UsageError(f'invalid port number: "{port}"')
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
 

@@ -27,6 +27,7 @@ from steelyard.engines.sqlserver.licence import NOTICE
 from steelyard.model.endpoint import POSTGRES, SQLSERVER, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError
 from steelyard.model.files.small_file import read_small
+from steelyard.model.units import whole_number
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
 from steelyard.workloads.reading.branches import Assignments, every_statement
@@ -292,12 +293,13 @@ def shown_script(name: str | None) -> str:
 
 
 def _weighted(text: str) -> tuple[str, int]:
-    name, at, weight = text.rpartition("@")
+    name, at, share = text.rpartition("@")
     if not at:
         return text, 1
-    if not weight.isdecimal():
-        raise UsageError(f'invalid weight of script "{name}": "{weight}"; accepted: whole numbers')
-    return name, int(weight)
+    weight = whole_number(share)
+    if weight is None:
+        raise UsageError(f'invalid weight of script "{name}": "{share}"; accepted: whole numbers')
+    return name, weight
 
 
 def _text(path: str) -> str:

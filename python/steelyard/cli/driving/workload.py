@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from steelyard import _core
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
@@ -19,12 +17,12 @@ from steelyard.driver.plan import (
     SliceRequest,
     Variable,
 )
+from steelyard.driver.read_only import ON, READ_ONLY, why_not_read_only
 from steelyard.driver.trial import execute, longest_try_ns, try_each
-from steelyard.engines.access.interruptible import interruptible
 from steelyard.engines.adapters import workload_database
 from steelyard.engines.loading import DATABASE, WorkloadDatabase
 from steelyard.model.endpoint import POSTGRES, Endpoint
-from steelyard.model.errors import DriverError, UsageError
+from steelyard.model.errors import UsageError
 from steelyard.model.units import format_digits
 from steelyard.running.measuring.load import driven, numbered
 from steelyard.running.replaying import replay_of
@@ -195,26 +193,16 @@ def _refuse_writes(options: DriveOptions, target: Endpoint) -> None:
     )
 
 
-_READ_ONLY = "default_transaction_read_only"
-_BEGUN = "SHOW transaction_read_only"
-
-
 def _with_read_only_sessions(options: DriveOptions, target: Endpoint) -> Endpoint:
     """The target whose sessions begin read-only: what functions of a query do, its text does not
     say. UsageError: they do not, as behind a pooler that does not pass on how they begin."""
-    reading = replace(target, settings=(*target.settings, (_READ_ONLY, "on")))
-    arm = json.dumps(DriveArm("target", reading, 1).to_json())
-    try:
-        why, begun = None, interruptible(lambda: _core.ask(arm, _BEGUN))
-    except DriverError as error:
-        why, begun = error.detail or error.primary, []
-        if _READ_ONLY not in why:
-            raise
-    if begun != [["on"]]:
+    reading = replace(target, settings=(*target.settings, (READ_ONLY, ON)))
+    why = why_not_read_only(reading)
+    if why is not None:
         raise UsageError(
             f'not driving workload "{options.workload}" on the server at "{target.host}": sessions '
             "there do not begin read-only",
-            detail=why or f"It did not take {_READ_ONLY}: functions of the queries might write.",
+            detail=why,
             hint=f"Name the server itself where this is a pooler. {_AGREE}",
         )
     return reading

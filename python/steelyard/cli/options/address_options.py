@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from steelyard.cli.command_line import say
+from steelyard.driver.read_only import ON, READ_ONLY
 from steelyard.engines.postgres.libpq.connection_string import read_target
 from steelyard.engines.postgres.libpq.connection_words import (
     connection_words,
@@ -17,24 +19,35 @@ from steelyard.model.endpoint import Endpoint, on_this_machine
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import Secret
-from steelyard.study.change import Change, key_of
+from steelyard.study.change import Change, Table, key_of, says_key
+from steelyard.study.read import own_table
 from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
 
 ADDRESS = "address="
+_OWN = "own"
+"""The workload of scripts that the user names."""
 
 
 def with_addresses(
-    changes: Sequence[str], common: str | None, control: str | None, arm: str | None
+    changes: Sequence[str],
+    common: str | None,
+    control: str | None,
+    arm: str | None,
+    study: str | None = None,
 ) -> list[str]:
     """Overrides with those of the addresses; the same where none was given. At a SQL Server the
-    study's own workload stays: it is loaded there."""
+    study's own workload stays: it is loaded there.
+
+    `study`: what a built-in one sets is for servers of its own, and goes; the settings of a user's
+    file are those of the sessions, which is said.
+    """
     if common is not None and sqlserver.is_sqlserver(common):
         return [*changes, *_at_sqlserver(common, control, arm)]
     addresses = {"--control": _of(control), "--arm": _of(arm)}
     overrides = [*changes, *(["address="] if common is not None else [])]
     missing = [option for option, address in addresses.items() if address is None]
-    if len(missing) == 1 and not any("address" in key_of(override) for override in overrides):
+    if len(missing) == 1 and not any(says_key(override, "address") for override in overrides):
         raise UsageError(
             f"the arms need an address each: {missing[0]} has none",
             hint=f'{missing[0]} address="host=... port=... dbname=..."',
@@ -42,8 +55,17 @@ def with_addresses(
     address_keys = address_changes(common, control, arm)
     if not address_keys:
         return list(changes)
-    no_settings, *places = address_keys  # the study's own go, those of the command stay
-    return [no_settings, *with_own_workload(changes), *places]
+    no_settings, *places = address_keys
+    own = {} if study is None else own_table(study)
+    if not own:  # the study's own settings go, those of the command stay
+        return [no_settings, *with_own_workload(changes), *places]
+    settings = own.get("settings")
+    if isinstance(settings, dict) and settings and "settings" not in map(key_of, changes):
+        say(
+            f"the settings of {study} are set in the sessions at the address: "
+            f"{', '.join(settings)}. To leave them out: --set 'settings={{}}'"
+        )
+    return [*with_own_workload(changes, own), *places]
 
 
 def address_changes(common: str | None, control: str | None, arm: str | None) -> list[str]:
@@ -110,12 +132,25 @@ def _at_sqlserver(common: str, control: str | None, arm: str | None) -> list[str
     return [Change("address", sqlserver.without_password(common)[0])]
 
 
-def with_own_workload(changes: Sequence[str]) -> list[str]:
-    """Overrides in which the user's scripts are driven, unless a workload is named."""
+def with_own_workload(changes: Sequence[str], own: Table | None = None) -> list[str]:
+    """Overrides in which the user's scripts are driven, unless a workload is named. `own`: what a
+    study file of the user's says, whose clients and the like stay; a workload of it that is left
+    out is said."""
     has_workload = any(
         key_of(change) in ("workload", "workload.name", "workload.scale") for change in changes
     )
-    return [*([] if has_workload else ["workload=own"]), *changes]
+    workload = (own or {}).get("workload")
+    name = workload.get("name") if isinstance(workload, dict) else workload
+    if has_workload or name == _OWN:
+        return [*changes]
+    if isinstance(workload, dict) and name is None:
+        return [Change("workload.name", _OWN), *changes]
+    if name is not None:
+        say(
+            f'workload "{name}" of the study is left out: scripts of the command are driven. To '
+            f"drive it on the data that are there: --set workload={name}"
+        )
+    return [f"workload={_OWN}", *changes]
 
 
 def endpoint_at(address: str) -> Endpoint:
@@ -151,14 +186,23 @@ def require_agreed(study: Study, *, agreed: bool) -> None:
 def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     """The study whose sessions begin read-only where captured transactions that read are driven at
     an address: what functions of a query do, its text does not say. The same with --yes, where
-    some write, and where they are copies."""
+    some write, and where they are copies. UsageError: a setting says that they may write."""
     if not study.is_external or agreed or study.uses_own_databases:
         return study
     from steelyard.workloads.reading.resolved import resolve
 
     if not resolve(study.workload).begins_read_only:
         return study
-    settings = {"default_transaction_read_only": "on", **study.settings}
+    for arm in study.every_arm:
+        own = study.settings_of(arm).get(READ_ONLY, ON)
+        if own != ON:
+            raise UsageError(
+                f'sessions of arm "{arm.name}" would not begin read-only: {READ_ONLY} is {own}',
+                detail="Captured queries are driven at an address: functions that they call might "
+                "write.",
+                hint="Leave the setting out, or agree with --yes.",
+            )
+    settings = {READ_ONLY: ON, **study.settings}
     return study.model_copy(update={"settings": settings})
 
 

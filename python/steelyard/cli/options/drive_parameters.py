@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.options.sizes import finite
+
 BUILTIN_NAMES = ("tpcb-like", "simple-update", "select-only")
 
 TargetText = Annotated[
@@ -42,7 +44,10 @@ SkipUpdates = Annotated[
 Clients = Annotated[int, typer.Option("-c", "--client", min=1, help="Connections.")]
 Threads = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Driver threads.")]
 Seconds = Annotated[
-    float | None, typer.Option("-T", "--time", min=0.05, help="How long, in seconds; default: 10.")
+    float | None,
+    typer.Option(
+        "-T", "--time", min=0.05, callback=finite, help="How long, in seconds; default: 10."
+    ),
 ]
 Transactions = Annotated[
     int | None, typer.Option("-t", "--transactions", min=1, help="Of each client, instead of -T.")
@@ -84,13 +89,17 @@ Scale = Annotated[
 Rate = Annotated[
     float | None,
     typer.Option(
-        "-R", "--rate", help="Transactions that arrive in a second, by a Poisson process."
+        "-R",
+        "--rate",
+        callback=finite,
+        help="Transactions that arrive in a second, by a Poisson process.",
     ),
 ]
 Pace = Annotated[
     float | None,
     typer.Option(
-        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ..."
+        callback=finite,
+        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ...",
     ),
 ]
 Ramp = Annotated[
@@ -102,7 +111,10 @@ Ramp = Annotated[
 LatencyLimit = Annotated[
     float | None,
     typer.Option(
-        "-L", "--latency-limit", help="Milliseconds: slower is counted, later is skipped."
+        "-L",
+        "--latency-limit",
+        callback=finite,
+        help="Milliseconds: slower is counted, later is skipped.",
     ),
 ]
 MaxTries = Annotated[
@@ -116,7 +128,10 @@ Connect = Annotated[
 ]
 PerCommand = Annotated[bool, typer.Option("-r", "--report-per-command", help="Time each command.")]
 Progress = Annotated[
-    float | None, typer.Option("-P", "--progress", min=0.05, help="Seconds between progress lines.")
+    float | None,
+    typer.Option(
+        "-P", "--progress", min=0.05, callback=finite, help="Seconds between progress lines."
+    ),
 ]
 LogToFile = Annotated[
     bool, typer.Option("-l", "--log", help="Write pgbench's log of transactions.")
@@ -128,7 +143,8 @@ AggregateInterval = Annotated[
     int | None, typer.Option(min=1, help="Seconds that a line of the log adds up.")
 ]
 SamplingRate = Annotated[
-    float | None, typer.Option(min=0.0, max=1.0, help="Share of transactions in the log.")
+    float | None,
+    typer.Option(min=0.0, max=1.0, callback=finite, help="Share of transactions in the log."),
 ]
 ProgressTimestamp = Annotated[
     bool, typer.Option("--progress-timestamp", help="Progress lines show the Unix time.")

@@ -1,13 +1,30 @@
-"""Reads the values of options that are sizes or durations: one without its unit is named."""
+"""Reads the values of options that are sizes, durations or numbers: one without its unit is named,
+and what is no number of anything is refused.
+"""
 
 from __future__ import annotations
 
 import re
 
+import typer
+
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_duration, parse_bytes, parse_duration
 
 _BARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
+_MOST = 1e9
+"""What a number of an option may be at the most: seconds of thirty years."""
+
+
+def finite(param: typer.CallbackParam, value: float | None) -> float | None:
+    """The value of an option that is a number. UsageError: it is none ("nan"), or has no end."""
+    if value is None or abs(value) <= _MOST:
+        return value
+    names = " / ".join(f'"{name}"' for name in param.opts)
+    raise UsageError(
+        f"invalid value for {names}: {value:g}",
+        hint=f"Accepted: a number, at most {_MOST:g}.",
+    )
 
 
 def require_unit(option: str, text: str, *units: str) -> None:

@@ -27,6 +27,7 @@ from steelyard.engines.postgres.libpq.connection_words import (
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
 from steelyard.study.change import Change
+from steelyard.study.read import own_table
 
 if TYPE_CHECKING:
     from steelyard.engines.postgres.intake.running import RunningServer
@@ -44,19 +45,20 @@ class SourceOptions:
     account: str | None = None
     """Of the servers, which a copy then belongs to."""
 
-    def changes(self, changes: Sequence[str]) -> list[str]:
-        """The overrides of a command with those of its data; without a workload of its own, what
-        is driven are the user's scripts."""
+    def changes(self, changes: Sequence[str], study: str | None = None) -> list[str]:
+        """The overrides of a command with those of its data; without a workload of its own, or one
+        of the user's study file, what is driven are the user's scripts."""
         if self.place is None:
             if self.database or self.config:
                 name = "--database" if self.database else "--config"
                 raise UsageError(f"option {name} belongs to --from")
             return list(changes)
+        driven = with_own_workload(changes, None if study is None else own_table(study))
         if is_dsn(self.place):
-            return [*with_own_workload(changes), *self._of_server()]
+            return [*driven, *self._of_server()]
         path = os.path.abspath(os.path.expanduser(self.place))
         keys = {"place": path, "database": self.database, "config": self._config()}
-        return [*with_own_workload(changes), *_source(keys)]
+        return [*driven, *_source(keys)]
 
     def _of_server(self) -> list[str]:
         """Of a running server a base backup is taken first; its settings are those it reports,

@@ -10,7 +10,7 @@ from steelyard.cli.options.address_options import require_agreed, with_read_only
 from steelyard.cli.options.arm_options import with_known_settings, with_products
 from steelyard.cli.options.weigh_options import resolve_arms, resumed_study
 from steelyard.model.errors import UsageError
-from steelyard.study.change import key_of
+from steelyard.study.change import says_key
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve, resolve_workload
@@ -36,7 +36,7 @@ class StudyRequest:
 
 def names_version(changes: Sequence[str]) -> bool:
     """Whether a change says which version or build an arm is."""
-    return any(key_of(change).endswith(("version", "bindir")) for change in changes)
+    return any(says_key(change, "version", "bindir") for change in changes)
 
 
 def resolve_study(request: StudyRequest) -> Study:

@@ -11,6 +11,7 @@ from steelyard.cli.options.address_options import without_passwords
 from steelyard.cli.options.sizes import require_budget
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
+from steelyard.model.units import whole_number
 from steelyard.record.record import PLAN
 from steelyard.study.budget import BUDGETS
 from steelyard.study.change import Change, key_of
@@ -149,15 +150,16 @@ def _scripts(files: Sequence[str]) -> dict[str, int]:
     """`-f a.sql@3 -f select-only` as the table that a study holds."""
     weights: dict[str, int] = {}
     for text in files:
-        name, at, weight = text.rpartition("@")
-        if at and not weight.isdigit():
+        name, at, share = text.rpartition("@")
+        weight = whole_number(share) if at else 1
+        if weight is None:
             raise UsageError(f'invalid script weight: "{text}"', hint="Write -f SCRIPT@WEIGHT.")
         script = name if at else text
         if script in weights:
             raise UsageError(
                 f'script "{script}" is named twice', hint="Give it one -f SCRIPT@WEIGHT."
             )
-        weights[script] = int(weight) if at else 1
+        weights[script] = weight
     return weights
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from steelyard.cli.options.sizes import finite
+
 
 def study_names(begun: str) -> list[str]:
     """The built-in studies whose names begin so, for the shell that completes one."""
@@ -71,7 +73,8 @@ SweepOf = Annotated[
 Pace = Annotated[
     float | None,
     typer.Option(
-        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ..."
+        callback=finite,
+        help="Repeat a captured workload's arrivals at so many times their pace: 1, 2, 0.5, ...",
     ),
 ]
 Machines = Annotated[

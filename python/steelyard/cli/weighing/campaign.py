@@ -21,6 +21,7 @@ from typing import Any
 import typer
 
 from steelyard.cli.command_line import say
+from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
 from steelyard.cli.views.live_view import open_view
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
@@ -78,6 +79,8 @@ class Campaign:
     folder: Path
     account: str | None = None
     """The servers' account."""
+    agreed: bool = False
+    """To write at an address."""
 
     @property
     def plan_file(self) -> Path:
@@ -98,8 +101,10 @@ class Campaign:
         return resumable_by(*self._resuming_words)
 
     def weigh(self, study: Study, seed: int, name: str) -> Verdict:
-        """The verdict of the record of that name, whatever of it was done before.
-        KeyboardInterrupt: it was interrupted, and so is the campaign."""
+        """The verdict of the record of that name, whatever of it was done before. UsageError: it
+        would write at an address; KeyboardInterrupt: it was interrupted, and so is the campaign."""
+        require_agreed(study, agreed=self.agreed)
+        study = with_read_only_sessions(study, agreed=self.agreed)
         verdict = weigh_into(study, seed, self.folder / name, self.account)
         if verdict.interrupted:
             raise KeyboardInterrupt

@@ -9,11 +9,12 @@ import random
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from steelyard.cli.command_line import say
+from steelyard.cli.options.address_options import require_agreed
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
@@ -104,6 +105,8 @@ class SweepRequest:
     account: str | None
     command: tuple[str, ...]
     as_json: bool
+    agreed: bool = False
+    """To write at an address."""
 
 
 def begin_sweep(request: SweepRequest) -> None:
@@ -144,9 +147,10 @@ def begin_sweep(request: SweepRequest) -> None:
         study=request.study,
         command=shlex.join(request.command),
     )
+    _require_agreed(plan, agreed=request.agreed)
     usual = f"{first.name}-by-{sweep.name}"
     campaign = SWEEP.begin(request.record, usual, plan.to_json(), request.account)
-    _go_on(plan, campaign, as_json=request.as_json)
+    _go_on(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
 
 
 def _common_names(
@@ -166,11 +170,28 @@ def _common_names(
     ]
 
 
-def resume_sweep(folder: Path, account: str | None, *, as_json: bool) -> None:
-    """Weigh the points that are missing, and print what came of all."""
+def resume_sweep(
+    folder: Path, account: str | None, *, as_json: bool, agreed: bool = False
+) -> None:
+    """Weigh the points that are missing, and print what came of all. `agreed`: to write at an
+    address."""
     campaign = SWEEP.open(folder, account)
     plan = SweepPlan.of_json(campaign.plan(), str(campaign.plan_file))
-    _go_on(plan, campaign, as_json=as_json)
+    _require_agreed(plan, agreed=agreed)
+    _go_on(plan, replace(campaign, agreed=agreed), as_json=as_json)
+
+
+def _require_agreed(plan: SweepPlan, *, agreed: bool) -> None:
+    """UsageError: a point would write at an address without a yes. One that is wrong is no reason:
+    it says so when it is weighed."""
+    sweep = Sweep(plan.key, plan.values)
+    for value in plan.values:
+        try:
+            study = read_study(plan.study, sweep.overrides(plan.changes, value))
+            study = resolve_workload(study) if study.is_external else study
+        except SteelyardError:
+            continue
+        require_agreed(study, agreed=agreed)
 
 
 def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:

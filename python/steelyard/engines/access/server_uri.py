@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret
-from steelyard.model.units import NS_PER_S
+from steelyard.model.units import NS_PER_S, whole_number
 
 _HOST = re.compile(r"[\w.:%\\-]*\w[\w.:%\\-]*|")
 """A name, or an address, or none: no list of them, and no port behind a comma."""
@@ -107,7 +107,7 @@ def seconds_ns(parameters: dict[str, str], word: str) -> int | None:
     seconds = parameters.get(word)
     if seconds is None:
         return None
-    if not seconds.isdecimal() or not 0 < int(seconds) < MOST_SECONDS:
+    if not 0 < (whole_number(seconds) or 0) < MOST_SECONDS:
         raise UsageError(
             f'invalid {word}: "{seconds}"; accepted: whole seconds, fewer than {MOST_SECONDS}'
         )

@@ -108,7 +108,7 @@ def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
     cells = table.columns[column]
     for row in rows:
         cell = cells[row].strip().replace(point, ".", 1)
-        if cell.replace(".", "", 1).isdigit() and len(cell) < 16:
+        if cell.replace(".", "", 1).isdecimal() and len(cell) < 16:
             total += float(cell)
         total += cell.lower() in _TRUE
     return round(total)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,9 @@ _DOUBTFUL = {
 }
 """Roles of columns whose numbers may be like those of arms: asked about where they are."""
 _MOMENTS = (Role.CLOCK, Role.START, Role.END)
+_BOUNDS = {"min": -1.0, "p25": -1.0, "max": 1.0, "p75": 1.0}
+"""Statistics that lie on one side of what they are of in every row, and on which."""
+_WORD = re.compile(r"[^\W_]+")
 _PLACES = ("first", "last")
 """Statistics that are names of arms as well as of rows: first and second, old and final."""
 _NUMBER = re.compile(
@@ -137,13 +140,40 @@ def headings_with_arms(
             corrected[c] = Heading(headings[c].name, Role.UNKNOWN, rest=(headings[c].name,))
         elif others and _doubtful(columns[c], headings[c].role, alike):
             raise _doubt(table, c, _ALSO_NAMES[headings[c].role])
+    bounds = _bounds(columns, corrected, anchors)
+    for c, base in bounds.items():
+        if len(arms) > 1:  # of one of them, whose words it has
+            corrected[c] = replace(corrected[c], rest=corrected[base].rest)
     for c, column in columns.items():
         role = corrected[c].role
-        if role not in _DOUBTFUL or c in computed:
+        if role not in _DOUBTFUL or c in computed or c in bounds:
             continue
         if any(_same_kind(column, columns[a]) for a in arms):
             raise _doubt(table, c, _DOUBTFUL[role])
     return tuple(corrected)
+
+
+def _bounds(
+    columns: Mapping[int, _Column], headings: Sequence[Heading], anchors: Sequence[int]
+) -> dict[int, int]:
+    """Column that is a bound of another one, by a word of its heading beside those of the other
+    ("off_lo" beside "off") and by its numbers in every row → that one."""
+    words = {c: {*_WORD.findall(headings[c].name.lower())} for c in columns}
+    return {
+        c: base
+        for c in columns
+        if headings[c].role is Role.STATISTIC and headings[c].statistic in _BOUNDS
+        for base in anchors
+        if words[base] < words[c] and len(words[c] - words[base]) == 1
+        if _bounded(columns[base], columns[c], _BOUNDS[headings[c].statistic])
+    }
+
+
+def _bounded(column: _Column, bound: _Column, side: float) -> bool:
+    """Whether every number of a bound lies on its side of that of a column."""
+    if len(column.values) != len(bound.values):
+        return False
+    return bool((side * (bound.values - column.values) >= 0).all())
 
 
 def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> bool:

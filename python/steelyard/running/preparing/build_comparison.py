@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from steelyard.engines.capabilities.settings import ComparableBuild, SettingsCheck
-from steelyard.engines.differences import Alignment, compare_defaults
+from steelyard.engines.differences import VERSION, Alignment, compare_defaults, same_build
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import BuildDefaults
@@ -49,6 +49,31 @@ class BuildComparison:
         """Settings that may differ because the arm's build has another default."""
         changed = {name for name, _, _ in self.alignment.changed.get(arm, ())}
         return changed if arm in self.shipped else changed - {*self.alignment.settings}
+
+
+def require_unlike_builds(study: Study, engines: Mapping[str, Engine]) -> None:
+    """UsageError: an arm and the control have two names of one build, "18" and "18.4", and nothing
+    else sets them apart."""
+    control = study.control
+    for arm in study.arms:
+        ours, theirs = (engines[each.name].identity for each in (control, arm))
+        if VERSION not in study.declared_differences(arm) or not same_build(ours, theirs):
+            continue
+        if study.settings_of(arm) == study.settings_of(control) and is_alone(study, arm):
+            key = "arm" if len(study.arms) == 1 else f"arm.{arm.name or arm.role}"
+            raise UsageError(
+                f"{arm.name} and {control.name} are equal: {theirs.product} in "
+                f'"{theirs.bindir}" is the build of both',
+                hint=f"Give the arm another build (--set {key}.version=VERSION; `steelyard "
+                "engines` lists them), or weigh equal arms as such: steelyard weigh aa",
+            )
+
+
+def is_alone(study: Study, arm: Arm) -> bool:
+    """Whether nothing but its build and its settings can set an arm apart from the control."""
+    blank = {"name": "", "role": "", "against": None, "needs": (), "settings": {}}
+    blank |= {"version": "", "bindir": None, "defaults": None}
+    return arm.model_copy(update=blank) == study.control.model_copy(update=blank)
 
 
 def compare_builds(

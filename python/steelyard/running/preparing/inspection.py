@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
-from steelyard.engines.differences import apart, builds_differ, compare
+from steelyard.engines.differences import VERSION, apart, builds_differ, compare, same_build
 from steelyard.evaluation.threats.inspection import (
     SettingsMissing,
     common_threats,
@@ -23,6 +23,7 @@ from steelyard.record.record import Record
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
+from steelyard.running.preparing.build_comparison import is_alone
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
@@ -155,9 +156,11 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
         may_differ |= differing - {rules.name_of(setting) for setting in study.settings}
     differences = compare(ours, theirs, may_differ, rules)
     differences.refuse_undeclared(control.name, name)
+    identities = arms.identities[control.name], arms.identities[name]
     if not differences.declared and base is None:
-        _require_unlike(study, arm, ours, theirs, rules.name_of)
-    builds = builds_differ(arms.identities[control.name], arms.identities[name])
+        names = study.declared_differences(arm) - ({VERSION} if same_build(*identities) else set())
+        _require_unlike(study, arm, names, ours, theirs, rules.name_of)
+    builds = builds_differ(*identities)
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=ArmDifferences(
@@ -174,18 +177,17 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
 def _require_unlike(
     study: Study,
     arm: Arm,
+    different: Set[str],
     ours: Mapping[str, str],
     theirs: Mapping[str, str],
     name_of: Callable[[str], str],
 ) -> None:
-    """UsageError: settings that are written otherwise have one value in both servers, and nothing
-    else sets an arm apart."""
-    names = {name_of(name) for name in study.declared_differences(arm)}
-    control = study.control
+    """UsageError: settings that are written otherwise (`different`) have one value in both servers,
+    and nothing else sets an arm apart."""
+    control, names = study.control, {name_of(name) for name in different}
     settings = {name_of(name) for side in (control, arm) for name in study.settings_of(side)}
-    blank = {"name": "", "role": "", "settings": {}}
-    alone = arm.model_copy(update=blank) == control.model_copy(update=blank)
-    if not names or not names <= settings or not alone or not names <= {*ours, *theirs}:
+    known = settings & {*ours, *theirs}
+    if not names or not names <= known or not is_alone(study, arm):
         return
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
     raise UsageError(

@@ -12,16 +12,26 @@ from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
-from steelyard.model.units import format_duration
+from steelyard.model.units import format_duration, whole_number
 from steelyard.record.machine.arm_places import MemoryPlan
-from steelyard.running.external_slots import Databases, Sessions, notices, round_trips
+from steelyard.running.external_slots import (
+    Databases,
+    Sessions,
+    notices,
+    require_read_only,
+    round_trips,
+)
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
-from steelyard.running.preparing.build_comparison import BuildComparison, compare_builds
+from steelyard.running.preparing.build_comparison import (
+    BuildComparison,
+    compare_builds,
+    require_unlike_builds,
+)
 from steelyard.running.preparing.memory_cap import cap_memory
 from steelyard.running.preparing.memory_room import MemoryRoom, memory_room, pool_bytes
 from steelyard.running.preparing.needs import (
@@ -153,12 +163,13 @@ def _reach(
     opened: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
-    does not hold what the scripts work on."""
+    does not hold what the scripts work on, or lets sessions write that are not to."""
     study = opened.question.study
     require_whole_passes(study)
     progress.stage("reach the servers")
     with opened.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
+        require_read_only(study, arms)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
         for notice in notices(arms):
@@ -196,6 +207,7 @@ def _engines(
     with opened.spent.stopwatch("find engines"):
         engines = laboratory.engines.of_arms(study)
         require_whole_passes(study)
+        require_unlike_builds(study, engines)
         require_abilities(study, engines)
         require_effects(study, engines, data.scripts)
         usual = {} if study.source is None else study.source.beneath
@@ -298,7 +310,7 @@ def _require_connections(study: Study) -> None:
     for arm in study.every_arm:
         clients, table = connections_of(study, arm), settings_table(study, arm, "max_connections")
         text = study.settings_of(arm).get("max_connections", "100")
-        allowed = int(text) if text.isdigit() else 0  # what is no number the server refuses itself
+        allowed = whole_number(text) or 0  # what is no number the server refuses itself
         if allowed and clients + OWN_CONNECTIONS > allowed:
             raise StudyError(
                 f'{clients} clients are more than arm "{arm.name}" takes: '

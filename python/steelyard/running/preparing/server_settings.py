@@ -16,6 +16,7 @@ from steelyard.engines.engine import Engine
 from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
 from steelyard.evaluation.threats.inspection import SettingsMissing
 from steelyard.model.errors import ServerError, StudyError
+from steelyard.model.units import whole_number
 from steelyard.record.environment import NeutralisedFact, ReplacedFact, SourceFacts
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.stopwatch import Progress
@@ -119,8 +120,8 @@ def _left_to_the_file(study: Study, offered: ServerSettings) -> ServerSettings:
 def _connections(study: Study, file: Mapping[str, str]) -> dict[str, str]:
     """max_connections that hold the clients, where those of the file do not."""
     needed = study.workload.clients + OWN_CONNECTIONS
-    stated = file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip()
-    few = stated.isdigit() and int(stated) < needed
+    stated = whole_number(file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip())
+    few = stated is not None and stated < needed
     return {"max_connections": str(needed)} if few else {}
 
 

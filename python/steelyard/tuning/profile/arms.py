@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,8 @@ def with_profiles(
     servers_at_once: ServersAtOnce,
     data_bytes: DataBytes,
 ) -> Study:
-    """The study with every profile in place of its name; itself where no arm has one.
+    """The study with every profile in place of its name; itself where no arm has one. What the
+    study sets for every arm, and what an arm sets itself, lie above a profile.
 
     `directory`: where data directories stand, whose free room and probe count. An arm that a
     profile leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
@@ -99,8 +100,11 @@ class _Profiles:
             self.asked[request] = read_allowed_settings(self.study.engine, request, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
         profile = propose(wish, self.asked[request], self.place, self.cache)
-        chosen = profile.for_arm(*arm.profile.without)
-        self.say(_sentence(arm, profile, chosen))
+        proposed = profile.for_arm(*arm.profile.without)
+        stated = {name.lower() for name in self.study.settings} - {*arm.settings}
+        chosen = {name: value for name, value in proposed.items() if name not in stated}
+        beneath = [name for name in proposed if name in stated]
+        self.say(_sentence(arm, profile, chosen, beneath))
         return arm.model_copy(update={"settings": {**chosen, **arm.settings}, "profile": None})
 
 
@@ -122,6 +126,10 @@ def _wish(
     )
 
 
-def _sentence(arm: Arm, profile: TuningProfile, chosen: Mapping[str, str]) -> str:
+def _sentence(
+    arm: Arm, profile: TuningProfile, chosen: Mapping[str, str], beneath: Sequence[str]
+) -> str:
+    """`beneath`: settings of the profile that the study sets itself."""
     listed = ", ".join(f"{name} {value}" for name, value in chosen.items())
-    return f"profile of {arm.name} ({profile.basis.memory_from}): {listed or 'nothing'}"
+    own = f"; the study's own settings count for {', '.join(beneath)}" if beneath else ""
+    return f"profile of {arm.name} ({profile.basis.memory_from}): {listed or 'nothing'}{own}"

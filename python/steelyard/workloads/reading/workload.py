@@ -356,6 +356,6 @@ def evaluated(quantity: Quantity, variables: Mapping[str, str | int]) -> int:
     except ValueError as error:
         reason = str(error).splitlines()[0].split(": ", 1)[-1]
         raise ValueError(f'"{quantity}": {reason}') from error
-    if not number.isdigit():
+    if not (number.isascii() and number.isdecimal()):
         raise ValueError(f'"{quantity}": it is {number}, and no whole number from 0 on')
     return int(number)

@@ -165,10 +165,27 @@ def test_the_newest_first_is_refused(tmp_path: Path, kind: str, many: int, by: s
         entries(tmp_path, "".join(own), "".join(reversed(rows)))
 
 
+@pytest.mark.parametrize("kind", list(WRITERS))
+@pytest.mark.parametrize("seconds", [(0.0, 2.0), (0.0, 2.0, 2.0), (0.0, 0.0, 2.0), (0.0, 90.0)])
+def test_one_step_back_and_none_forward_is_the_newest_first(
+    tmp_path: Path, kind: str, seconds: tuple[float, ...]
+) -> None:
+    own = [WRITERS[kind](second, f"select {n}") for n, second in enumerate(seconds)]
+    assert len(entries(tmp_path, "".join(own))) == len(own)
+    with pytest.raises(UsageError, match="newest entries come first") as refused:
+        entries(tmp_path, "".join(reversed(own)))
+    assert "Times go back once, and forward 0 times." in str(refused.value.detail)
+
+
 def at(seconds: Sequence[float]) -> str:
     begun = datetime(2026, 11, 28, tzinfo=UTC)
     stamps = [begun + timedelta(seconds=second) for second in seconds]
     return log(*(f"{stamp:%Y-%m-%d %H:%M:%S.%f} UTC" for stamp in stamps))
+
+
+def test_two_that_sessions_wrote_at_once_are_read_in_either_order(tmp_path: Path) -> None:
+    for seconds in ([5.0, 5.4], [5.4, 5.0], [5.0, 5.0]):
+        assert len(entries(tmp_path, at(seconds))) == 2
 
 
 STEPS = st.lists(st.sampled_from([0.0, 0.001, 0.2, 5.0, 400.0]), min_size=5, max_size=60)

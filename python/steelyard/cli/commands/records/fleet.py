@@ -12,6 +12,7 @@ import typer
 from steelyard.cli.command_line import Group
 from steelyard.cli.options import weigh_parameters as parameter
 from steelyard.cli.options.records_option import RECORDS, PricesOption, RecordsOption, name_unread
+from steelyard.cli.options.sizes import finite
 
 sub = typer.Typer(
     cls=Group,
@@ -73,7 +74,7 @@ def check_machines(
     clients: Annotated[
         int, typer.Option("-c", "--clients", min=1, help="Of each machine and arm.")
     ] = 4,
-    seconds: Annotated[float, typer.Option("-T", "--time", min=1, max=600)] = 20.0,
+    seconds: Annotated[float, typer.Option("-T", "--time", min=1, max=600, callback=finite)] = 20.0,
     as_json: parameter.AsJson = False,
 ) -> None:
     """Measure load machines: round trips, clocks, network, and equal arms driven together."""

@@ -25,7 +25,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
 from steelyard.model.secrets.secret import Secret
-from steelyard.model.units import NS_PER_S
+from steelyard.model.units import NS_PER_S, whole_number
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGconn
@@ -227,7 +227,7 @@ def _target(parameters: Mapping[str, str]) -> Endpoint:
     refuse_options(parameters)
     host = parameters.get("hostaddr") or parameters["host"]
     port = parameters.get("port") or "5432"
-    if not port.isdecimal() or not 0 < int(port) < 65536:
+    if not 0 < (whole_number(port) or 0) < 65536:
         raise UsageError(f'invalid port number: "{port}"')
     if "," in host:
         raise UsageError(f'cannot drive host "{host}": one server is driven at once')

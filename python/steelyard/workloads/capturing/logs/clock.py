@@ -126,9 +126,15 @@ class _Steps:
     back: int = 0
     back_s: float = 0.0
     far_back: int = 0
+    by_clock: int = 0
+    """Back, where another zone or year may be the reason."""
 
-    def add(self, step_s: float) -> None:
-        """Count a step."""
+    def add(self, before: LogEntry, entry: LogEntry) -> None:
+        """Count the step from one entry to the next."""
+        step_s = entry.seconds - before.seconds
+        self.by_clock += step_s < 0 and (
+            before.zone != entry.zone or (is_yearless(entry.seconds) and step_s < -_YEAR_S / 2)
+        )
         self.forward += step_s > 0
         self.back += step_s < 0
         self.back_s -= min(step_s, 0.0)
@@ -137,8 +143,10 @@ class _Steps:
     @property
     def is_backward(self) -> bool:
         """Whether most go back. A few do in any log: sessions write at once, clocks are set, files
-        are put together."""
-        is_far = self.back >= _FEWEST_BACK and self.back_s > _LEAST_BACK_S
+        are put together. In a log that has no step forward one is enough."""
+        alone = not self.forward and not self.by_clock
+        fewest = 1 if alone else _FEWEST_BACK
+        is_far = self.back >= fewest and self.back_s > _LEAST_BACK_S
         return is_far and self.back > 2 * self.forward
 
     @property
@@ -150,11 +158,12 @@ class _Steps:
 def require_time_order(path: Path, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """The entries of a log, as they come. UsageError: the newest come first, or they are in no
     order: statements would be read behind their COMMIT, with the values of others."""
-    steps, latest_s = _Steps(), 0.0
+    steps = _Steps()
+    latest: LogEntry | None = None
     for number, entry in enumerate(entries, 1):
         if entry.seconds and entry.whole:
-            steps.add(entry.seconds - (latest_s or entry.seconds))
-            latest_s = entry.seconds
+            steps.add(latest or entry, entry)
+            latest = entry
         if number % _CHECKED == 0:
             _require_forward(path, steps)
         yield entry
@@ -165,7 +174,7 @@ def _require_forward(path: Path, steps: _Steps) -> None:
     if steps.is_backward:
         raise UsageError(
             f'could not read log "{path}": its newest entries come first',
-            detail=f"Times go back {steps.back} times, and forward {steps.forward} times.",
+            detail=f"Times go back {_times(steps.back)}, and forward {_times(steps.forward)}.",
             hint="tac LOG > NEW turns it where each entry is one line; journalctl does without -r, "
             "logcli with --forward.",
         )
@@ -175,3 +184,7 @@ def _require_forward(path: Path, steps: _Steps) -> None:
             detail=f"Times go back by more than a minute {steps.far_back} times.",
             hint="Export it again in the order of its times, the oldest first.",
         )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
