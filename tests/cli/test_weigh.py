@@ -106,6 +106,18 @@ def test_the_study_of_a_record_cannot_be_changed(refused: Refused) -> None:
     assert "cannot change the study of a resumed weighing" in said
 
 
+@pytest.mark.parametrize(
+    "command", [("weigh",), ("calibrate",), ("history", "bisect"), ("reproduce",)]
+)
+@pytest.mark.parametrize("option", ["--seed", "--record"])
+def test_what_is_resumed_keeps_its_seed_and_its_place(
+    refused: Refused, command: tuple[str, ...], option: str
+) -> None:
+    said = refused(*command, "--resume", "there", option, "5")
+    assert f"option {option} does not go with --resume" in said
+    assert f"steelyard {' '.join(command)} --resume DIR" in said
+
+
 def test_a_record_is_never_written_over(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "plan.json").write_text("{}")

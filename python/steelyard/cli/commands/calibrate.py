@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.cli.options.records_option import require_own_place
 from steelyard.model.errors import UsageError
 
 STUDY = "calibrate"
@@ -48,6 +49,7 @@ def calibrate(
     from steelyard.study.read import read_study
     from steelyard.workloads.reading.resolved import resolve_workload
 
+    require_own_place(STUDY, resume, seed, record)
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import require_unchanged, require_writable
+from steelyard.cli.options.records_option import (
+    require_own_place,
+    require_unchanged,
+    require_writable,
+)
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +73,8 @@ def weigh(
     from steelyard.cli.weighing.together import machine_changes
     from steelyard.study.read import read_study
 
-    _require_places(record if resume is None and sweep is None else None, summary, junit)
+    require_own_place("weigh", resume, seed, record)
+    _require_places(record if sweep is None else None, summary, junit)
     changes = arm_changes(study, control, arm, account)  # beneath --set
     changes += changes_of(overrides, budget, workload, file, pace, metric)
     password = address_password(address, control, arm)

@@ -54,3 +54,17 @@ def require_unchanged(what: str, command: str, *, changed: bool) -> None:
             f"cannot change {what} that is resumed",
             hint=f"Name only its folder: steelyard {command} --resume DIR",
         )
+
+
+def require_own_place(
+    command: str, resume: Path | None, seed: int | None, record: Path | None
+) -> None:
+    """UsageError: what is resumed was given another seed, or another place."""
+    options = {"--seed": seed, "--record": record}
+    given = [option for option, value in options.items() if value is not None]
+    if resume is not None and given:
+        raise UsageError(
+            f"option {given[0]} does not go with --resume: what is resumed keeps its seed and "
+            "its place",
+            hint=f"Name only its folder: steelyard {command} --resume DIR",
+        )
