@@ -151,6 +151,17 @@ def test_a_weighing_that_was_interrupted_ends_the_campaign_which_says_what_goes_
     assert f"go on: steelyard weigh --resume {campaign.folder}" in capsys.readouterr().err
 
 
+@by_kind
+def test_one_process_weighs_into_a_campaign(kind: CampaignKind, tmp_path: Path) -> None:
+    campaign = kind.begin(tmp_path / "mine", "usual", {})
+    noun = kind.noun.partition(" ")[2]
+    refusal = pytest.raises(RecordError, match=f"{noun} is in use")
+    with campaign.resumable(), refusal, campaign.resumable():
+        pass
+    with campaign.resumable():
+        assert [file.name for file in campaign.folder.iterdir()] == [kind.plan_file]
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_it_is_shown_as_lines_or_as_one_object(
     capsys: pytest.CaptureFixture[str], as_json: bool

@@ -153,3 +153,31 @@ def test_a_weighing_that_was_stopped_before_its_plan_says_how_it_is_begun_anew(
     with pytest.raises(RecordError, match="not a record") as refused:
         Record.open(tmp_path)
     assert f"steelyard weigh {tmp_path / 'study.toml'}" in (refused.value.hint or "")
+
+
+HOLDING = (
+    "import sys, time; from pathlib import Path; from steelyard.record.record import Record\n"
+    "Record(Path(sys.argv[1])).hold(); print(flush=True); time.sleep(600)\n"
+)
+
+
+def test_one_process_writes_into_a_record_and_a_killed_one_holds_it_no_longer(
+    tmp_path: Path,
+) -> None:
+    holding = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE
+    )
+    assert holding.stdout is not None
+    holding.stdout.readline()
+    with pytest.raises(RecordError, match="record is in use") as refused:
+        Record(tmp_path).hold()
+    assert "type the command again" in (refused.value.hint or "")
+    holding.kill()
+    holding.wait()
+    record = Record(tmp_path)
+    record.hold()
+    record.close()
+    again = Record(tmp_path)
+    again.hold()
+    again.close()
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import RecordError, UsageError
+from steelyard.record.record import Record
 from steelyard.running.measuring import settling
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
@@ -127,3 +128,25 @@ def test_a_weighing_killed_after_its_last_epoch_is_judged_when_it_is_resumed(
     assert verdict["contrasts"][0]["details"]["d"] == whole["contrasts"][0]["details"]["d"]
     with pytest.raises(UsageError, match="complete already"):
         weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "torn")
+
+
+def test_what_another_process_weighs_into_is_not_resumed_beside_it(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Interrupting(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            raise KeyboardInterrupt
+
+    weigh_in(ScriptedWorld(tmp_path / "first"), progress=Interrupting())
+    other = Record.open(tmp_path / "record")
+    other.hold()
+    before = {file: file.read_bytes() for file in (tmp_path / "record").iterdir()}
+    for _ in range(2):
+        with pytest.raises(RecordError, match="record is in use"):
+            weigh_in(ScriptedWorld(tmp_path / "again"), resume=tmp_path / "record")
+    assert {file: file.read_bytes() for file in (tmp_path / "record").iterdir()} == before
+    other.close()
+    verdict = weigh_in(ScriptedWorld(tmp_path / "again"), resume=tmp_path / "record")
+    assert verdict["contrasts"][0]["epochs"] == 10
+    with pytest.raises(UsageError, match="complete already"):  # and holds it no longer
+        weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "record")

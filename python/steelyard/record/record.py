@@ -64,6 +64,7 @@ class Record:
         self.directory = directory
         self._is_latest = is_latest
         self._streams: dict[str, FileIO] = {}
+        self._held: OwnDirectory | None = None
 
     @classmethod
     def create(cls, directory: Path | None, study: str) -> Record:
@@ -103,6 +104,15 @@ class Record:
                 f"{FORMAT}.",
             )
         return record
+
+    def hold(self) -> None:
+        """Let no other process write into it until it is closed, or this process has ended.
+        RecordError: another one does: slices of both would be taken for those of one epoch."""
+        held = OwnDirectory.open(self.directory)
+        if not held.hold():
+            held.close()
+            raise in_use("record", self.directory)
+        self._held = held
 
     def write(self, name: str, value: Json | str) -> Path:
         """Write a whole file so that it is there entirely or not at all. JSON is redacted; a text
@@ -177,10 +187,22 @@ class Record:
             draft.replace(self.directory.parent / LATEST)
 
     def close(self) -> None:
-        """Close the streams; the record stays."""
+        """Close the streams, and hold it no longer; the record stays."""
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+
+def in_use(noun: str, directory: Path) -> RecordError:
+    """What is said of a folder that another process writes into."""
+    return RecordError(
+        f'{noun} is in use: "{directory}"',
+        detail="Another process of Steelyard weighs into it.",
+        hint="Wait until that has ended, or end it by Ctrl-C, and type the command again.",
+    )
 
 
 def _json(value: Json, indent: int | None = None) -> str:

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.reader import VERDICT, read_verdict
-from steelyard.record.record import PLAN, Json, Record, read_object, stamp
+from steelyard.record.record import PLAN, Json, Record, in_use, read_object, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
 from steelyard.running.preparing.recording import Question
@@ -93,9 +93,15 @@ class Campaign:
         """To be pasted."""
         return shlex.join(["steelyard", *self._resuming_words])
 
-    def resumable(self) -> AbstractContextManager[None]:
-        """Say after Ctrl-C what goes on with it."""
-        return resumable_by(*self._resuming_words)
+    @contextmanager
+    def resumable(self) -> Iterator[None]:
+        """Weigh into its folder from this process alone, and say after Ctrl-C what goes on with it.
+        RecordError: another process does."""
+        with OwnDirectory.open(self.folder) as folder:
+            if not folder.hold():
+                raise in_use(self.kind.noun.partition(" ")[2], self.folder)
+            with resumable_by(*self._resuming_words):
+                yield
 
     def weigh(self, study: Study, seed: int, name: str) -> Verdict:
         """The verdict of the record of that name, whatever of it was done before.

@@ -54,14 +54,29 @@ class OpenRecord:
 
 
 def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
-    """The record with study.toml in it; for `--resume` the seed comes from its plan. By `now_ns`,
-    a monotonic clock, the time of the weighing is accounted for from here on."""
-    stopwatch = Stopwatch(now_ns)
-    if question.resume is None:
-        record = Record.create(question.record, question.study.name)
-        record.write("study.toml", write_study(question.study))
-        return OpenRecord(record, question, SpentTime(record, stopwatch))
-    record = Record.open(question.resume)
+    """The record with study.toml in it, held until it is closed; for `--resume` the seed comes from
+    its plan. By `now_ns`, a monotonic clock, the time of the weighing is accounted for from here
+    on. RecordError: another process writes into it."""
+    stopwatch, new = Stopwatch(now_ns), question.resume is None
+    record = (
+        Record.open(question.resume)
+        if question.resume is not None
+        else Record.create(question.record, question.study.name)
+    )
+    try:
+        record.hold()
+        return (_begun if new else _resumed)(record, question, stopwatch)
+    except BaseException:
+        record.close()
+        raise
+
+
+def _begun(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
+    record.write("study.toml", write_study(question.study))
+    return OpenRecord(record, question, SpentTime(record, stopwatch))
+
+
+def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
     verdict = read_verdict(record)  # None: it was killed before it had judged
