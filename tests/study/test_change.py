@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import StudyError
-from steelyard.study.change import Change, key_of, toml_text
-from steelyard.study.read import read_study
+from steelyard.study.change import Change, general_first, key_of, toml_text
+from steelyard.study.read import read_study, write_study
+from steelyard.study.sweep import read_sweep
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
 VALUES = st.recursive(
@@ -221,3 +223,35 @@ def test_a_table_is_refused_a_value_with_the_keys_that_it_has(changes: list[str]
 def test_an_arm_is_named_in_a_refusal_as_an_override_names_it() -> None:
     with pytest.raises(StudyError, match=r'"arm\.on\.replication\.standbys"'):
         read_study("replication", ["arm.on.replication.standbys=3"])
+
+
+@pytest.mark.parametrize(
+    ("study", "changes"),
+    [
+        ("checksums", ["workload=tproc-c", "workload.clients=3", "workload.threads=1"]),
+        ("pooler", ["arm.pooler=pgbouncer", "arm.pooler.connections=20"]),
+        ("versions", ["version=17", "arm.version=16"]),
+        ("aa", ["wal_directory=/mnt/x", "arm.wal_directory=/mnt/y", "control.checksums=false"]),
+        ("aa", ["price=1/h", "arm.price=2/h"]),
+    ],
+)
+def test_no_override_takes_back_a_more_particular_one(study: str, changes: list[str]) -> None:
+    written = {write_study(read_study(study, order)) for order in permutations(changes)}
+    assert written == {write_study(read_study(study, changes))}
+
+
+@given(st.permutations(["workload=a", "workload=b", "workload.x=1", "budget.epochs=2", "title=t"]))
+def test_overrides_are_applied_in_their_order_but_general_ones_first(given_as: list[str]) -> None:
+    ordered = general_first(given_as)
+    assert sorted(ordered) == sorted(given_as)
+    assert ordered.index("workload.x=1") > ordered.index("workload=a")
+    rest = [change for change in given_as if change != "workload.x=1"]
+    names = [change for change in rest if key_of(change) == "workload"]
+    assert [change for change in ordered if change in names] == names
+
+
+def test_a_sweep_over_workloads_keeps_what_else_is_said_of_the_workload() -> None:
+    sweep = read_sweep("workload=pgbench,tproc-c")
+    for value in sweep.values:
+        study = read_study("checksums", sweep.overrides(["workload.clients=3"], value))
+        assert (study.workload.name, study.workload.clients) == (value, 3)

@@ -21,7 +21,14 @@ from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
-from steelyard.study.change import apply_change, key_of, setting_name, toml_key, toml_text
+from steelyard.study.change import (
+    apply_change,
+    general_first,
+    key_of,
+    setting_name,
+    toml_key,
+    toml_text,
+)
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
@@ -43,7 +50,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     file = _locate(name_or_file)
     table = _read_table(file)
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
-    for override in overrides:
+    for override in general_first(overrides):
         apply_change(table, override)
     _leave_undriven(table, {*map(key_of, overrides)})
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
