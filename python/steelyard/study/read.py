@@ -151,13 +151,25 @@ def _locate(name_or_file: str) -> Path:
 
 def _read_table(file: Path) -> Table:
     try:
-        return parse_toml(read_small(file), WrittenFloat)
+        return _one_list_of_arms(parse_toml(read_small(file), WrittenFloat), file)
     except OSError as reason:
         raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
     except UnicodeDecodeError as reason:
         raise StudyError(f'could not read study "{file}": it is not UTF-8 text') from reason
     except tomllib.TOMLDecodeError as reason:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
+
+
+def _one_list_of_arms(table: Table, file: Path) -> Table:
+    """Arms that are listed as `arms`, as JSON has them, are those that overrides change too."""
+    if "arms" in table:
+        if "arm" in table:
+            raise StudyError(
+                f'{file.name}: "arm" and "arms" both say what the arms are',
+                hint="Write [[arm]] before each of them.",
+            )
+        table["arm"] = table.pop("arms")
+    return table
 
 
 def _validate(
