@@ -78,6 +78,23 @@ def test_appending_after_a_kill_cuts_the_torn_line_first(tmp_path: Path, long: i
     assert [line["n"] for line in record.lines("slices.jsonl")] == [0, 1]
 
 
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("long", [1, 200_000])
+def test_a_whole_last_line_without_its_newline_is_read_and_stays(
+    tmp_path: Path, before: int, long: int
+) -> None:
+    record, file = Record(tmp_path), tmp_path / "slices.jsonl"
+    for number in range(before):
+        record.append("slices.jsonl", {"n": number})
+    record.close()
+    with file.open("a") as stream:
+        stream.write(json.dumps({"n": before, "text": "x" * long}))
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [*range(before + 1)]
+    record.append("slices.jsonl", {"n": before + 1})
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [*range(before + 2)]
+    assert file.read_text().count("\n") == before + 2
+
+
 def test_a_file_that_is_one_torn_line_is_emptied(tmp_path: Path) -> None:
     record = Record.create(tmp_path / "r", "aa")
     (tmp_path / "r" / "slices.jsonl").write_text("x" * 100_000)

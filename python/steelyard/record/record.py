@@ -136,7 +136,7 @@ class Record:
                     # end.
                     stream = directory.appending(name)
                 self._streams[name] = stream
-                _drop_torn_line(stream)
+                _end_last_line(stream)
             left = _json(value).encode()
             while left:
                 left = left[stream.write(left) :]
@@ -271,15 +271,23 @@ def _behind_latest(directory: Path) -> Path:
     return directory
 
 
-def _drop_torn_line(stream: FileIO) -> None:
-    """Cut a last line without its newline: the process that wrote it was killed in mid-write."""
-    end = stream.seek(0, os.SEEK_END)
-    while end:
+def _end_last_line(stream: FileIO) -> None:
+    """Of a last line without its newline: end it where it is whole, since it is read, and an editor
+    or a full disk took the newline alone; else cut it, since its writer was killed in mid-write."""
+    size = end = stream.seek(0, os.SEEK_END)
+    begin = 0
+    while end and not begin:
         start = max(0, end - LONGEST_LOOK_BACK)
         stream.seek(start)
         newline = stream.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            stream.truncate(start + newline + 1)
-            return
+        begin = start + newline + 1 if newline >= 0 else 0
         end = start
-    stream.truncate(0)
+    if begin == size:
+        return
+    stream.seek(begin)
+    try:
+        parse_json(stream.read(min(size - begin, LONGEST_LINE)))
+    except JsonError:
+        stream.truncate(begin)
+    else:
+        stream.write(b"\n")
