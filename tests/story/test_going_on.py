@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -150,3 +150,80 @@ def test_what_another_process_weighs_into_is_not_resumed_beside_it(
     assert verdict["contrasts"][0]["epochs"] == 10
     with pytest.raises(UsageError, match="complete already"):  # and holds it no longer
         weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "record")
+
+
+BUILD = {"kind": "postgres", "version": "18.4", "builder": "gcc", "bindir": "/a/bin"}
+HERE: Facts = {
+    "steelyard": {"version": "1.0"},
+    "machine": {"hostname": "here"},
+    "files": {"script scripted": "5ca1e", "template pg_control": "1oad"},
+    "arms": {name: {"build": BUILD} for name in ("on", "off")},
+}
+
+
+def stands_in(directory: Path, **changes: Any) -> ScriptedWorld:
+    """A world whose environment is as HERE but for the changes."""
+
+    class Described(ScriptedWorld):
+        def environment(self) -> Mapping[str, Any]:
+            return {**HERE, **changes}
+
+    return Described(directory)
+
+
+def interrupted_after(epoch: int) -> Watcher:
+    class Interrupting(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            if n == epoch:
+                raise KeyboardInterrupt
+
+    return Interrupting()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"files": {"script scripted": "07he5"}}, 'script "scripted" is not what it was'),
+        ({"files": {}}, 'script "scripted" is not what it was'),
+        (
+            {"files": {**HERE["files"], "script another": "07he5"}},
+            'script "another" is not what it was',
+        ),
+        (
+            {"arms": {**HERE["arms"], "off": {"build": {**BUILD, "version": "18.5"}}}},
+            'the build of arm "off" is another one: its version was "18.4", is "18.5"',
+        ),
+    ],
+)
+def test_a_weighing_is_not_resumed_with_other_work_than_it_began_with(
+    tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str
+) -> None:
+    weigh_in(stands_in(tmp_path / "first"), progress=interrupted_after(3))
+    with pytest.raises(UsageError, match=said) as refused:
+        weigh_in(stands_in(tmp_path / "other", **changes), resume=tmp_path / "record")
+    assert f"weigh anew: steelyard weigh {tmp_path / 'record' / 'study.toml'}" in str(
+        refused.value.hint
+    )
+    moved = {"arms": {name: {"build": {**BUILD, "bindir": "/b/bin"}} for name in ("on", "off")}}
+    loaded = {"files": {**HERE["files"], "template pg_control": "anew"}}
+    again = stands_in(tmp_path / "again", **moved, **loaded)
+    verdict = weigh_in(again, resume=tmp_path / "record")
+    assert verdict["contrasts"][0]["epochs"] == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"machine": {"hostname": "there"}}, "hostname was here, is there"),
+        ({"steelyard": {"version": "1.1"}}, "Steelyard was 1.0, is 1.1"),
+    ],
+)
+def test_a_sitting_elsewhere_is_a_doubt_to_the_end(
+    tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str
+) -> None:
+    weigh_in(stands_in(tmp_path / "first"), progress=interrupted_after(3))
+    elsewhere = stands_in(tmp_path / "elsewhere", **changes)
+    weigh_in(elsewhere, resume=tmp_path / "record", progress=interrupted_after(5))
+    verdict = weigh_in(stands_in(tmp_path / "back"), resume=tmp_path / "record")
+    [contrast] = verdict["contrasts"]
+    assert [t["seen"] for t in contrast["threats"] if t["name"] == "machine changed"] == [said]
