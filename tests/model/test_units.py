@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from steelyard.model.units import (
     format_duration,
     parse_bytes,
     parse_duration,
+    parse_percent,
 )
 
 
@@ -81,3 +84,22 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 def test_a_duration_is_read_as_it_is_written(nanoseconds: float) -> None:
     words = format_duration(nanoseconds)
     assert parse_duration(words) == pytest.approx(nanoseconds, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("parse", "unit"),
+    [
+        *((parse_duration, unit) for unit in ("us", "ms", "s", "m", "h")),
+        *((parse_bytes, unit) for unit in ("", "kB", "TB")),
+        (parse_percent, "%"),
+    ],
+)
+@pytest.mark.parametrize("digits", [305, 309, 400])
+def test_what_is_beyond_all_numbers_is_refused_and_no_overflow(
+    parse: Callable[[str], float], unit: str, digits: int
+) -> None:
+    text = "9" * digits + unit
+    try:
+        assert parse(text) > 0
+    except ValueError as refused:
+        assert "accepted: " in str(refused)

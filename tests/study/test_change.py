@@ -184,6 +184,27 @@ def test_a_switch_is_no_number(key: str, switch: str) -> None:
         read_study("pooler", [f"{key}={switch}"])
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("decision.margin", "workload.pace", "turns.time_scale", "arm.weight.double_work"),
+        *("arm.weight.stall_share", "workload.variables.x"),
+    ],
+)
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_what_is_no_finite_number_is_refused(key: str, number: str) -> None:
+    for given_as in (f"{key}={number}", Change(key, float(number))):
+        with pytest.raises(StudyError, match=f'invalid value for "{key}'):
+            read_study("pooler", [given_as])
+
+
+def test_a_stall_has_a_unit() -> None:
+    with pytest.raises(StudyError, match="200 has no unit: 200ms"):
+        read_study("aa", ["arm.weight.stall=1%", "arm.weight.stall_time=200"])
+    [arm] = read_study("aa", ["arm.weight.stall=1%", "arm.weight.stall_time=200ms"]).arms
+    assert arm.weight.stall_time == 200_000_000
+
+
 @pytest.mark.parametrize("switch", ["true", "false"])
 def test_a_switch_may_be_one(switch: str) -> None:
     study = read_study("aa", [f"archive={switch}", f"workload.timed={switch}"])

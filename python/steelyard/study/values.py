@@ -27,9 +27,10 @@ from steelyard.study.change import setting_name
 
 
 class StudyModel(BaseModel):
-    """A table of a study: frozen; unknown keys are errors."""
+    """A table of a study: frozen; unknown keys are errors, and so are numbers without an end, which
+    TOML has: no bound holds one that is none (nan)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod
