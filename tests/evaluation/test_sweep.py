@@ -70,6 +70,39 @@ def test_equivalence_everywhere_is_said_once() -> None:
     assert words.endswith("equivalent within ±1 % everywhere (8, 32)")
 
 
+def test_a_metric_of_which_less_is_better_is_named_with_its_direction() -> None:
+    points = [point("8", 0.1, 0.4, "equivalent"), point("256", 4.1, 1.9, "slower")]
+    latency = [
+        each.model_copy(
+            update={
+                "contrasts": tuple(
+                    contrast.model_copy(
+                        update={"metric": "latency_mean", "higher_is_better": False}
+                    )
+                    for contrast in each.contrasts
+                )
+            }
+        )
+        for each in points
+    ]
+    assert said(*latency) == (
+        "by clients, mean latency of on against off: equivalent within ±1 % at 8; "
+        "slower, +4.10 % [+2.20, +6.00], at 256"
+    )
+    mixed = said(points[0], latency[1])
+    assert mixed.startswith("by clients, on against off: ")
+    assert mixed.endswith("; slower, +4.10 % [+2.20, +6.00], at 256")
+
+
+def test_words_have_no_order_in_which_one_is_beyond_another() -> None:
+    words = said(
+        point("lz4", 0.1, 0.4, "equivalent"),
+        point("off", -0.2, 0.5, "equivalent"),
+        point("pglz", -4.1, 1.9, "slower"),
+    )
+    assert "equivalent within ±1 % at lz4 and off; " in words
+
+
 @pytest.fixture(scope="module")
 def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     """One kept verdict with other log ratios at every value."""
