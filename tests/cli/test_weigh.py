@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from steelyard.cli.options.records_option import write_output
+from steelyard.model.errors import RecordError
+
 Refused = Callable[..., str]
 
 
@@ -116,6 +119,16 @@ def test_what_is_resumed_keeps_its_seed_and_its_place(
     said = refused(*command, "--resume", "there", option, "5")
     assert f"option {option} does not go with --resume" in said
     assert f"steelyard {' '.join(command)} --resume DIR" in said
+
+
+@pytest.mark.parametrize(
+    ("file", "why"), [("gone/verdict.md", "no such file"), ("/dev/full", "no space left")]
+)
+def test_a_file_that_cannot_be_written_any_more_is_an_error_in_words(
+    tmp_path: Path, file: str, why: str
+) -> None:
+    with pytest.raises(RecordError, match=f'could not write ".*{file}": {why}'):
+        write_output(tmp_path / file, "# slower")
 
 
 def test_a_record_is_never_written_over(steelyard: Callable[..., Any], tmp_path: Path) -> None:

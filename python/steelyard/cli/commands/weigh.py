@@ -15,6 +15,7 @@ from steelyard.cli.options.records_option import (
     require_own_place,
     require_unchanged,
     require_writable,
+    write_output,
 )
 from steelyard.model.errors import UsageError
 
@@ -215,9 +216,8 @@ def _write_for_ci(
     """The files that continuous integration asked for; those that are not None."""
     from steelyard.cli.views.ci.junit import junit
     from steelyard.cli.views.ci.markdown import markdown
-    from steelyard.model.files.own_directory import write_named
 
     if summary is not None:
-        write_named(summary, markdown(verdict, conditions))
+        write_output(summary, markdown(verdict, conditions))
     if xml is not None:
-        write_named(xml, junit(verdict, conditions))
+        write_output(xml, junit(verdict, conditions))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.files.own_directory import write_named
 
 if TYPE_CHECKING:
     from steelyard.history.index import History
@@ -45,6 +46,17 @@ def require_writable(file: Path | None) -> None:
         raise UsageError(
             f'could not write "{file}"', hint="Name a file in a directory that can be written to."
         )
+
+
+def write_output(file: Path, text: str) -> None:
+    """Write a file that an option names. RecordError: it cannot be written, perhaps no longer."""
+    try:
+        write_named(file, text)
+    except OSError as reason:
+        raise RecordError(
+            f'could not write "{file}": {(reason.strerror or str(reason)).lower()}',
+            hint="Name a file in a directory that can be written to.",
+        ) from None
 
 
 def require_unchanged(what: str, command: str, *, changed: bool) -> None:
