@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import RecordError
-from steelyard.record.record import Record
+from steelyard.record.record import Record, folder_name
 
 
 def test_a_new_record_gets_a_place_of_its_own_and_once_planned_the_latest_link(
@@ -29,6 +29,26 @@ def test_a_new_record_gets_a_place_of_its_own_and_once_planned_the_latest_link(
         record.point_latest()
         assert latest.resolve() == record.directory.resolve()
     assert Record.open(Path("records/aa/latest")).directory == second.directory
+
+
+@pytest.mark.parametrize(
+    "study",
+    ["a/b", "../aa", "/tmp/aa", "", " ", ".", "..", ".aa", "a\0b", "a\tb", "8/16 clients", "é ü"],
+)
+def test_a_study_of_any_name_has_a_folder_of_its_own_below_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = Record.create(None, study)
+    folder = record.directory.parent
+    assert folder.parent == Path("records")
+    assert folder.name.isprintable()
+    assert not folder.name.startswith(".")
+    assert [one.name for one in tmp_path.iterdir()] == ["records"]
+    assert folder_name("checksums-rw") == "checksums-rw"
+    record.write("plan.json", {"seed": 1})
+    record.point_latest()
+    assert (folder / "latest" / "plan.json").is_file()
 
 
 def test_a_record_whose_place_was_named_moves_no_link(

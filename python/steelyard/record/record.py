@@ -226,8 +226,15 @@ def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
 
 
+def folder_name(study: str) -> str:
+    """What the folder of a study below `records/` is called: its name, with `_` for what leads to
+    another folder, or is in no list of records."""
+    name = "".join("_" if letter == "/" or not letter.isprintable() else letter for letter in study)
+    return f"_{name}" if not name.strip() or name.startswith(".") else name
+
+
 def _fresh(root: Path, study: str) -> Path:
-    begun, parent = stamp(), root / study
+    begun, parent = stamp(), root / folder_name(study)
     for above in (root, parent):
         above.mkdir(parents=True, exist_ok=True)
         OwnDirectory.open(above).close()
