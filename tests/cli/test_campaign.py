@@ -14,14 +14,15 @@ from steelyard.cli.commands import calibrate
 from steelyard.cli.weighing import campaign as module
 from steelyard.cli.weighing import sweep
 from steelyard.cli.weighing.bisect import BISECTION
-from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, OtherStudyError, show
 from steelyard.cli.weighing.reproduce import REPETITION
 from steelyard.cli.weighing.search import SEARCH
 from steelyard.cli.weighing.sweep import SWEEP, SweepRequest
 from steelyard.model.errors import RecordError, StudyError, UsageError
 from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Verdict
-from steelyard.study.read import read_study
+from steelyard.running.preparing.recording import Question
+from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.search.trial import SearchPlan
 from steelyard.workloads.reading.resolved import resolve_workload
@@ -154,6 +155,65 @@ def test_a_weighing_that_was_interrupted_ends_the_campaign_which_says_what_goes_
         weigh_points()
     assert len(weighings.directories) == 1
     assert f"go on: steelyard weigh --resume {campaign.folder}" in capsys.readouterr().err
+
+
+def begun_point(folder: Path, *changes: str) -> Path:
+    """A point of a campaign that was interrupted."""
+    point = folder / "points" / "2"
+    point.mkdir(parents=True)
+    (point / "plan.json").write_text("{}")
+    (point / "study.toml").write_text(write_study(read_study("aa", changes)))
+    return point
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("workload.clients=3", "workload.clients was 3, is "),
+        ("settings.jit=off", "settings.jit was off, is not set"),
+        ("decision.margin=7%", "decision.margin was 0.07, is not set"),
+    ],
+)
+def test_a_campaign_is_not_resumed_by_a_study_that_was_changed(
+    tmp_path: Path, change: str, said: str
+) -> None:
+    campaign = SWEEP.begin(tmp_path / "mine", "usual", {})
+    point = begun_point(campaign.folder, change)
+    before = {file: file.read_bytes() for file in point.iterdir()}
+    with pytest.raises(OtherStudyError, match="was weighed by another study") as refused:
+        campaign.weigh(read_study("aa"), 1, "points/2")
+    assert said in refused.value.primary
+    with pytest.raises(OtherStudyError):
+        campaign.try_to_weigh(lambda: read_study("aa"), 1, "points/2")
+    assert {file: file.read_bytes() for file in point.iterdir()} == before
+
+
+def test_a_campaign_goes_on_by_a_study_whose_words_alone_were_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = SWEEP.begin(tmp_path / "mine", "usual", {})
+    point = begun_point(campaign.folder, "title=of earlier")
+    verdict = Balance().weigh(STUDY, 1, point)
+    resumed: list[Path | None] = []
+
+    def weigh(question: Question, *_: object) -> Verdict:
+        resumed.append(question.resume)
+        return verdict
+
+    monkeypatch.setattr(module, "weigh", weigh)
+    assert campaign.weigh(read_study("aa"), 1, "points/2") == verdict
+    assert resumed == [point]
+
+
+@by_kind
+def test_one_process_weighs_into_a_campaign(kind: CampaignKind, tmp_path: Path) -> None:
+    campaign = kind.begin(tmp_path / "mine", "usual", {})
+    noun = kind.noun.partition(" ")[2]
+    refusal = pytest.raises(RecordError, match=f"{noun} is in use")
+    with campaign.resumable(), refusal, campaign.resumable():
+        pass
+    with campaign.resumable():
+        assert [file.name for file in campaign.folder.iterdir()] == [kind.plan_file]
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from steelyard.cli.options.records_option import write_output
+from steelyard.model.errors import RecordError
+
 Refused = Callable[..., str]
 
 
@@ -114,6 +117,28 @@ def test_what_is_no_record_cannot_be_gone_on_with(refused: Refused, tmp_path: Pa
 def test_the_study_of_a_record_cannot_be_changed(refused: Refused) -> None:
     said = refused("weigh", "aa", "--resume", "none")
     assert "cannot change the study of a resumed weighing" in said
+
+
+@pytest.mark.parametrize(
+    "command", [("weigh",), ("calibrate",), ("history", "bisect"), ("reproduce",)]
+)
+@pytest.mark.parametrize("option", ["--seed", "--record"])
+def test_what_is_resumed_keeps_its_seed_and_its_place(
+    refused: Refused, command: tuple[str, ...], option: str
+) -> None:
+    said = refused(*command, "--resume", "there", option, "5")
+    assert f"option {option} does not go with --resume" in said
+    assert f"steelyard {' '.join(command)} --resume DIR" in said
+
+
+@pytest.mark.parametrize(
+    ("file", "why"), [("gone/verdict.md", "no such file"), ("/dev/full", "no space left")]
+)
+def test_a_file_that_cannot_be_written_any_more_is_an_error_in_words(
+    tmp_path: Path, file: str, why: str
+) -> None:
+    with pytest.raises(RecordError, match=f'could not write ".*{file}": {why}'):
+        write_output(tmp_path / file, "# slower")
 
 
 def test_a_record_is_never_written_over(steelyard: Callable[..., Any], tmp_path: Path) -> None:

@@ -111,3 +111,22 @@ def test_no_text_is_a_whole_number_but_that_of_ascii_digits(text: str) -> None:
 @pytest.mark.parametrize("text", ["\N{SUPERSCRIPT TWO}", "\N{ARABIC-INDIC DIGIT THREE}", "1" * 19])
 def test_digits_that_are_none_of_ours_are_no_whole_number(text: str) -> None:
     assert whole_number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("parse", "unit"),
+    [
+        *((parse_duration, unit) for unit in ("us", "ms", "s", "m", "h")),
+        *((parse_bytes, unit) for unit in ("", "kB", "TB")),
+        (parse_percent, "%"),
+    ],
+)
+@pytest.mark.parametrize("digits", [305, 309, 400])
+def test_what_is_beyond_all_numbers_is_refused_and_no_overflow(
+    parse: Callable[[str], float], unit: str, digits: int
+) -> None:
+    text = "9" * digits + unit
+    try:
+        assert parse(text) > 0
+    except ValueError as refused:
+        assert "accepted: " in str(refused)

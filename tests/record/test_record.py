@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import RecordError
-from steelyard.record.record import Record
+from steelyard.record.record import Record, folder_name
 
 
 def test_a_new_record_gets_a_place_of_its_own_and_once_planned_the_latest_link(
@@ -29,6 +29,26 @@ def test_a_new_record_gets_a_place_of_its_own_and_once_planned_the_latest_link(
         record.point_latest()
         assert latest.resolve() == record.directory.resolve()
     assert Record.open(Path("records/aa/latest")).directory == second.directory
+
+
+@pytest.mark.parametrize(
+    "study",
+    ["a/b", "../aa", "/tmp/aa", "", " ", ".", "..", ".aa", "a\0b", "a\tb", "8/16 clients", "é ü"],
+)
+def test_a_study_of_any_name_has_a_folder_of_its_own_below_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = Record.create(None, study)
+    folder = record.directory.parent
+    assert folder.parent == Path("records")
+    assert folder.name.isprintable()
+    assert not folder.name.startswith(".")
+    assert [one.name for one in tmp_path.iterdir()] == ["records"]
+    assert folder_name("checksums-rw") == "checksums-rw"
+    record.write("plan.json", {"seed": 1})
+    record.point_latest()
+    assert (folder / "latest" / "plan.json").is_file()
 
 
 def test_a_record_whose_place_was_named_moves_no_link(
@@ -76,6 +96,23 @@ def test_appending_after_a_kill_cuts_the_torn_line_first(tmp_path: Path, long: i
         stream.write("x" * long)
     record.append("slices.jsonl", {"n": 1})
     assert [line["n"] for line in record.lines("slices.jsonl")] == [0, 1]
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("long", [1, 200_000])
+def test_a_whole_last_line_without_its_newline_is_read_and_stays(
+    tmp_path: Path, before: int, long: int
+) -> None:
+    record, file = Record(tmp_path), tmp_path / "slices.jsonl"
+    for number in range(before):
+        record.append("slices.jsonl", {"n": number})
+    record.close()
+    with file.open("a") as stream:
+        stream.write(json.dumps({"n": before, "text": "x" * long}))
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [*range(before + 1)]
+    record.append("slices.jsonl", {"n": before + 1})
+    assert [line["n"] for line in record.lines("slices.jsonl")] == [*range(before + 2)]
+    assert file.read_text().count("\n") == before + 2
 
 
 def test_a_file_that_is_one_torn_line_is_emptied(tmp_path: Path) -> None:
@@ -153,3 +190,31 @@ def test_a_weighing_that_was_stopped_before_its_plan_says_how_it_is_begun_anew(
     with pytest.raises(RecordError, match="not a record") as refused:
         Record.open(tmp_path)
     assert f"steelyard weigh {tmp_path / 'study.toml'}" in (refused.value.hint or "")
+
+
+HOLDING = (
+    "import sys, time; from pathlib import Path; from steelyard.record.record import Record\n"
+    "Record(Path(sys.argv[1])).hold(); print(flush=True); time.sleep(600)\n"
+)
+
+
+def test_one_process_writes_into_a_record_and_a_killed_one_holds_it_no_longer(
+    tmp_path: Path,
+) -> None:
+    holding = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE
+    )
+    assert holding.stdout is not None
+    holding.stdout.readline()
+    with pytest.raises(RecordError, match="record is in use") as refused:
+        Record(tmp_path).hold()
+    assert "type the command again" in (refused.value.hint or "")
+    holding.kill()
+    holding.wait()
+    record = Record(tmp_path)
+    record.hold()
+    record.close()
+    again = Record(tmp_path)
+    again.hold()
+    again.close()
+    assert list(tmp_path.iterdir()) == []

@@ -114,3 +114,26 @@ def test_a_key_that_is_wrong_is_named_with_its_file(kept: Unpack) -> None:
     (directory / "plan.json").write_text(json.dumps({**plan, "seed": "seven"}))
     with pytest.raises(RecordError, match=r'plan\.json": "seed"'):
         read(directory)
+
+
+@pytest.mark.parametrize("name", ["aa", "checksums-rw", "queries", "resumed"])
+@pytest.mark.parametrize("left", [0.5, 0.999])
+def test_slices_that_are_missing_are_not_passed_over(
+    kept: Unpack, name: str, left: float
+) -> None:
+    file = kept(name) / "slices.jsonl"
+    text = file.read_bytes()
+    file.write_bytes(text[: round(left * len(text))])
+    with pytest.raises(RecordError, match=r"slices of arm .* are missing in .*slices\.jsonl") as cut:
+        read(file.parent)
+    assert "--resume measures them again" in (cut.value.hint or "")
+
+
+@pytest.mark.parametrize("epoch", [0, 4])
+def test_an_epoch_that_is_missing_is_not_passed_over(kept: Unpack, epoch: int) -> None:
+    file = kept("aa") / "telemetry.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    rest = [line for line in lines if json.loads(line).get("epoch") != epoch]
+    file.write_text("".join(rest))
+    with pytest.raises(RecordError, match=rf"epoch {epoch + 1} is missing in .*telemetry\.jsonl"):
+        read(file.parent)

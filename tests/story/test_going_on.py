@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import RecordError, UsageError
+from steelyard.record.record import Record
 from steelyard.running.measuring import settling
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
@@ -127,3 +128,138 @@ def test_a_weighing_killed_after_its_last_epoch_is_judged_when_it_is_resumed(
     assert verdict["contrasts"][0]["details"]["d"] == whole["contrasts"][0]["details"]["d"]
     with pytest.raises(UsageError, match="complete already"):
         weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "torn")
+
+
+def test_a_verdict_of_an_earlier_sitting_is_not_that_of_epochs_measured_since(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Killed(BaseException):
+        """What kill -9 is to the code: no handler of ours sees it."""
+
+    class Killing(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            if n == total:
+                raise Killed
+
+    resume = tmp_path / "record"
+    shown = weigh_in(ScriptedWorld(tmp_path / "first"), progress=interrupted_after(5))
+    with pytest.raises(Killed):
+        weigh_in(ScriptedWorld(tmp_path / "second"), resume=resume, progress=Killing())
+    verdict = weigh_in(ScriptedWorld(tmp_path / "third"), resume=resume)
+    assert [each["contrasts"][0]["epochs"] for each in (shown, verdict)] == [5, 10]
+    with pytest.raises(UsageError, match="complete already"):
+        weigh_in(ScriptedWorld(tmp_path / "fourth"), resume=resume)
+
+
+def test_a_weighing_that_was_decided_before_its_plan_was_over_is_complete(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    study = study_of(decision={"first_verdict": True})
+    world = ScriptedWorld(tmp_path / "first", noise=0.01)
+    world.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
+    verdict = weigh_in(world, study)
+    planned = json.loads((tmp_path / "record" / "plan.json").read_text())["epochs"]
+    assert verdict["contrasts"][0]["epochs"] < planned
+    before = (tmp_path / "record" / "verdict.json").read_bytes()
+    with pytest.raises(UsageError, match="complete already"):
+        weigh_in(ScriptedWorld(tmp_path / "again"), study, resume=tmp_path / "record")
+    assert (tmp_path / "record" / "verdict.json").read_bytes() == before
+
+
+def test_what_another_process_weighs_into_is_not_resumed_beside_it(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Interrupting(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            raise KeyboardInterrupt
+
+    weigh_in(ScriptedWorld(tmp_path / "first"), progress=Interrupting())
+    other = Record.open(tmp_path / "record")
+    other.hold()
+    before = {file: file.read_bytes() for file in (tmp_path / "record").iterdir()}
+    for _ in range(2):
+        with pytest.raises(RecordError, match="record is in use"):
+            weigh_in(ScriptedWorld(tmp_path / "again"), resume=tmp_path / "record")
+    assert {file: file.read_bytes() for file in (tmp_path / "record").iterdir()} == before
+    other.close()
+    verdict = weigh_in(ScriptedWorld(tmp_path / "again"), resume=tmp_path / "record")
+    assert verdict["contrasts"][0]["epochs"] == 10
+    with pytest.raises(UsageError, match="complete already"):  # and holds it no longer
+        weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "record")
+
+
+BUILD = {"kind": "postgres", "version": "18.4", "builder": "gcc", "bindir": "/a/bin"}
+HERE: Facts = {
+    "steelyard": {"version": "1.0"},
+    "machine": {"hostname": "here"},
+    "files": {"script scripted": "5ca1e", "template pg_control": "1oad"},
+    "arms": {name: {"build": BUILD} for name in ("on", "off")},
+}
+
+
+def stands_in(directory: Path, **changes: Any) -> ScriptedWorld:
+    """A world whose environment is as HERE but for the changes."""
+
+    class Described(ScriptedWorld):
+        def environment(self) -> Mapping[str, Any]:
+            return {**HERE, **changes}
+
+    return Described(directory)
+
+
+def interrupted_after(epoch: int) -> Watcher:
+    class Interrupting(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            if n == epoch:
+                raise KeyboardInterrupt
+
+    return Interrupting()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"files": {"script scripted": "07he5"}}, 'script "scripted" is not what it was'),
+        ({"files": {}}, 'script "scripted" is not what it was'),
+        (
+            {"files": {**HERE["files"], "script another": "07he5"}},
+            'script "another" is not what it was',
+        ),
+        (
+            {"arms": {**HERE["arms"], "off": {"build": {**BUILD, "version": "18.5"}}}},
+            'the build of arm "off" is another one: its version was "18.4", is "18.5"',
+        ),
+    ],
+)
+def test_a_weighing_is_not_resumed_with_other_work_than_it_began_with(
+    tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str
+) -> None:
+    weigh_in(stands_in(tmp_path / "first"), progress=interrupted_after(3))
+    with pytest.raises(UsageError, match=said) as refused:
+        weigh_in(stands_in(tmp_path / "other", **changes), resume=tmp_path / "record")
+    assert f"weigh anew: steelyard weigh {tmp_path / 'record' / 'study.toml'}" in str(
+        refused.value.hint
+    )
+    moved = {"arms": {name: {"build": {**BUILD, "bindir": "/b/bin"}} for name in ("on", "off")}}
+    loaded = {"files": {**HERE["files"], "template pg_control": "anew"}}
+    again = stands_in(tmp_path / "again", **moved, **loaded)
+    verdict = weigh_in(again, resume=tmp_path / "record")
+    assert verdict["contrasts"][0]["epochs"] == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"machine": {"hostname": "there"}}, "hostname was here, is there"),
+        ({"steelyard": {"version": "1.1"}}, "Steelyard was 1.0, is 1.1"),
+    ],
+)
+def test_a_sitting_elsewhere_is_a_doubt_to_the_end(
+    tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str
+) -> None:
+    weigh_in(stands_in(tmp_path / "first"), progress=interrupted_after(3))
+    elsewhere = stands_in(tmp_path / "elsewhere", **changes)
+    weigh_in(elsewhere, resume=tmp_path / "record", progress=interrupted_after(5))
+    verdict = weigh_in(stands_in(tmp_path / "back"), resume=tmp_path / "record")
+    [contrast] = verdict["contrasts"]
+    assert [t["seen"] for t in contrast["threats"] if t["name"] == "machine changed"] == [said]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.model.errors import StudyError
-from steelyard.study.change import Change, key_of, says_key, toml_text
-from steelyard.study.read import read_study
+from steelyard.study.change import Change, general_first, key_of, says_key, toml_text
+from steelyard.study.read import read_study, write_study
+from steelyard.study.sweep import read_sweep
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
 VALUES = st.recursive(
@@ -182,6 +184,27 @@ def test_a_switch_is_no_number(key: str, switch: str) -> None:
         read_study("pooler", [f"{key}={switch}"])
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("decision.margin", "workload.pace", "turns.time_scale", "arm.weight.double_work"),
+        *("arm.weight.stall_share", "workload.variables.x"),
+    ],
+)
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf"])
+def test_what_is_no_finite_number_is_refused(key: str, number: str) -> None:
+    for given_as in (f"{key}={number}", Change(key, float(number))):
+        with pytest.raises(StudyError, match=f'invalid value for "{key}'):
+            read_study("pooler", [given_as])
+
+
+def test_a_stall_has_a_unit() -> None:
+    with pytest.raises(StudyError, match="200 has no unit: 200ms"):
+        read_study("aa", ["arm.weight.stall=1%", "arm.weight.stall_time=200"])
+    [arm] = read_study("aa", ["arm.weight.stall=1%", "arm.weight.stall_time=200ms"]).arms
+    assert arm.weight.stall_time == 200_000_000
+
+
 @pytest.mark.parametrize("switch", ["true", "false"])
 def test_a_switch_may_be_one(switch: str) -> None:
     study = read_study("aa", [f"archive={switch}", f"workload.timed={switch}"])
@@ -265,3 +288,35 @@ def test_no_setting_names_a_version(name: str, value: str) -> None:
 def test_a_number_that_is_none_or_has_no_end_is_refused(key: str, number: str) -> None:
     with pytest.raises(StudyError, match="invalid value for"):
         read_study("settings", [f"{key}={number}", "decision.metric=latency_mean"])
+
+
+@pytest.mark.parametrize(
+    ("study", "changes"),
+    [
+        ("checksums", ["workload=tproc-c", "workload.clients=3", "workload.threads=1"]),
+        ("pooler", ["arm.pooler=pgbouncer", "arm.pooler.connections=20"]),
+        ("versions", ["version=17", "arm.version=16"]),
+        ("aa", ["wal_directory=/mnt/x", "arm.wal_directory=/mnt/y", "control.checksums=false"]),
+        ("aa", ["price=1/h", "arm.price=2/h"]),
+    ],
+)
+def test_no_override_takes_back_a_more_particular_one(study: str, changes: list[str]) -> None:
+    written = {write_study(read_study(study, order)) for order in permutations(changes)}
+    assert written == {write_study(read_study(study, changes))}
+
+
+@given(st.permutations(["workload=a", "workload=b", "workload.x=1", "budget.epochs=2", "title=t"]))
+def test_overrides_are_applied_in_their_order_but_general_ones_first(given_as: list[str]) -> None:
+    ordered = general_first(given_as)
+    assert sorted(ordered) == sorted(given_as)
+    assert ordered.index("workload.x=1") > ordered.index("workload=a")
+    rest = [change for change in given_as if change != "workload.x=1"]
+    names = [change for change in rest if key_of(change) == "workload"]
+    assert [change for change in ordered if change in names] == names
+
+
+def test_a_sweep_over_workloads_keeps_what_else_is_said_of_the_workload() -> None:
+    sweep = read_sweep("workload=pgbench,tproc-c")
+    for value in sweep.values:
+        study = read_study("checksums", sweep.overrides(["workload.clients=3"], value))
+        assert (study.workload.name, study.workload.clients) == (value, 3)

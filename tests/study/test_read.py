@@ -109,6 +109,27 @@ def test_a_memory_cap_has_a_unit_and_is_kept_in_bytes(minimal: Path) -> None:
     assert read_study(str(minimal)) == study
 
 
+@pytest.mark.parametrize("listed", ["[[arms]]", "[arms]"])
+def test_arms_may_be_listed_as_json_lists_them(tmp_path: Path, listed: str) -> None:
+    for name, header in (("ours", "[arm]"), ("theirs", listed)):
+        (tmp_path / f"{name}.toml").write_text(MINIMAL.replace("[arm]", header))
+    changes = ["arm.settings.jit=off", "version=17"]
+    ours, theirs = (
+        read_study(str(tmp_path / f"{name}.toml"), ["name=x", *changes])
+        for name in ("ours", "theirs")
+    )
+    assert theirs == ours
+    assert [arm.version for arm in theirs.every_arm] == ["17", "17"]
+
+
+def test_arms_that_are_listed_by_two_words_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINIMAL + '[[arms]]\nname = "c"\n')
+    with pytest.raises(StudyError, match='mine.toml: "arm" and "arms"') as refused:
+        read_study(str(file))
+    assert "[[arm]]" in (refused.value.hint or "")
+
+
 def test_an_override_names_its_arm_where_there_are_several(tmp_path: Path) -> None:
     file = tmp_path / "three.toml"
     file.write_text(MINIMAL.replace("[arm]", "[[arm]]") + '[[arm]]\nname = "c"\n')

@@ -71,6 +71,7 @@ def test_values_written_as_toml_are_cut_where_they_end(values: list[object]) -> 
         ("workload.clients", "invalid sweep"), ("=8,32", "invalid sweep"),
         ("workload.clients=8", "2 to 32"), ("workload.clients=8,8", "twice"),
         ("decision.judged=jointly,separately", "cannot sweep"),
+        ("decision.margin=1%,2%", "cannot sweep decision.margin"),
     ],
 )  # fmt: skip
 def test_what_is_no_sweep_is_refused(text: str, said: str) -> None:

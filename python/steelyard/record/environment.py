@@ -208,7 +208,7 @@ class Inspection(Frozen):
     build_profile: str = "release"
     """Of the load driver."""
     machine_changes: tuple[str, ...] = ()
-    """What of the machine is no longer as it was before an interruption."""
+    """What of the machine, or of Steelyard, was another one in a sitting after an interruption."""
     ledger: LedgerBalance | None = None
     """As it was consulted; None: there is none, or a new one begins with this weighing."""
     seen: tuple[tuple[str, str], ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from steelyard.model.errors import RecordError
 from steelyard.record.environment import Environment, Inspection
 from steelyard.record.epoch import EndLine, Epoch, EpochLine, EventLine
 from steelyard.record.plan import CountedChoice, Plan
@@ -159,13 +160,43 @@ def read_telemetry(record: Record) -> Telemetry:
 
 def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple[Epoch, ...]:
     """Every epoch that was finished, in order, with the totals over its slices; `telemetry`: of
-    this record, where it was read before."""
+    this record, where it was read before. RecordError: some of it is missing."""
     read = telemetry or read_telemetry(record)
+    for number, line in enumerate(read.epochs):
+        if line.epoch != number:
+            raise RecordError(
+                f"epoch {number + 1} is missing in {_place(record, TELEMETRY)}, and later ones are "
+                "there",
+                hint=_COPY_AGAIN,
+            )
     with _uncollected():
         totals = epochs_of(read_slices(record), read.epochs, read.turns)
-    return tuple(
+    epochs = tuple(
         Epoch(line, epoch_totals) for line, epoch_totals in zip(read.epochs, totals, strict=True)
     )
+    for epoch in epochs:
+        _require_slices(record, epoch)
+    return epochs
+
+
+_COPY_AGAIN = "Copy the record once more from where it was made, and not while it is written."
+
+
+def _require_slices(record: Record, epoch: Epoch) -> None:
+    """RecordError: slices of a finished epoch are not there. What they took of the driver's
+    processor time adds up to what the epoch's line has, unless a slice was dropped."""
+    for arm, line in epoch.line.arms.items():
+        totals = epoch.totals.arms.get(arm)
+        if totals is None or totals.dropped or totals.driver_cpu_ns >= line.driver_cpu_ns:
+            continue
+        raise RecordError(
+            f'slices of arm "{arm}" in epoch {epoch.line.epoch + 1} are missing in '
+            f"{_place(record, SLICES)}",
+            detail="The file was cut short, by a power failure perhaps, or copied while the record "
+            "was written.",
+            hint=f"{_COPY_AGAIN} Or delete the line of that epoch and all later ones in "
+            "telemetry.jsonl: --resume measures them again.",
+        )
 
 
 @contextmanager

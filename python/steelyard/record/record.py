@@ -64,6 +64,7 @@ class Record:
         self.directory = directory
         self._is_latest = is_latest
         self._streams: dict[str, FileIO] = {}
+        self._held: OwnDirectory | None = None
 
     @classmethod
     def create(cls, directory: Path | None, study: str) -> Record:
@@ -104,6 +105,15 @@ class Record:
             )
         return record
 
+    def hold(self) -> None:
+        """Let no other process write into it until it is closed, or this process has ended.
+        RecordError: another one does: slices of both would be taken for those of one epoch."""
+        held = OwnDirectory.open(self.directory)
+        if not held.hold():
+            held.close()
+            raise in_use("record", self.directory)
+        self._held = held
+
     def write(self, name: str, value: Json | str) -> Path:
         """Write a whole file so that it is there entirely or not at all. JSON is redacted; a text
         is written as it is."""
@@ -126,7 +136,7 @@ class Record:
                     # end.
                     stream = directory.appending(name)
                 self._streams[name] = stream
-                _drop_torn_line(stream)
+                _end_last_line(stream)
             left = _json(value).encode()
             while left:
                 left = left[stream.write(left) :]
@@ -177,10 +187,22 @@ class Record:
             draft.replace(self.directory.parent / LATEST)
 
     def close(self) -> None:
-        """Close the streams; the record stays."""
+        """Close the streams, and hold it no longer; the record stays."""
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+
+def in_use(noun: str, directory: Path) -> RecordError:
+    """What is said of a folder that another process writes into."""
+    return RecordError(
+        f'{noun} is in use: "{directory}"',
+        detail="Another process of Steelyard weighs into it.",
+        hint="Wait until that has ended, or end it by Ctrl-C, and type the command again.",
+    )
 
 
 def _json(value: Json, indent: int | None = None) -> str:
@@ -204,8 +226,15 @@ def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
 
 
+def folder_name(study: str) -> str:
+    """What the folder of a study below `records/` is called: its name, with `_` for what leads to
+    another folder, or is in no list of records."""
+    name = "".join("_" if letter == "/" or not letter.isprintable() else letter for letter in study)
+    return f"_{name}" if not name.strip() or name.startswith(".") else name
+
+
 def _fresh(root: Path, study: str) -> Path:
-    begun, parent = stamp(), root / study
+    begun, parent = stamp(), root / folder_name(study)
     for above in (root, parent):
         above.mkdir(parents=True, exist_ok=True)
         OwnDirectory.open(above).close()
@@ -249,15 +278,23 @@ def _behind_latest(directory: Path) -> Path:
     return directory
 
 
-def _drop_torn_line(stream: FileIO) -> None:
-    """Cut a last line without its newline: the process that wrote it was killed in mid-write."""
-    end = stream.seek(0, os.SEEK_END)
-    while end:
+def _end_last_line(stream: FileIO) -> None:
+    """Of a last line without its newline: end it where it is whole, since it is read, and an editor
+    or a full disk took the newline alone; else cut it, since its writer was killed in mid-write."""
+    size = end = stream.seek(0, os.SEEK_END)
+    begin = 0
+    while end and not begin:
         start = max(0, end - LONGEST_LOOK_BACK)
         stream.seek(start)
         newline = stream.read(end - start).rfind(b"\n")
-        if newline >= 0:
-            stream.truncate(start + newline + 1)
-            return
+        begin = start + newline + 1 if newline >= 0 else 0
         end = start
-    stream.truncate(0)
+    if begin == size:
+        return
+    stream.seek(begin)
+    try:
+        parse_json(stream.read(min(size - begin, LONGEST_LINE)))
+    except JsonError:
+        stream.truncate(begin)
+    else:
+        stream.write(b"\n")

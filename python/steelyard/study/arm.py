@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
+from steelyard.model.units import NS_PER_US
 from steelyard.study.reaching.pooler import PoolerChoice, pooler_named
 from steelyard.study.reaching.replication import Replication
 from steelyard.study.values import (
@@ -55,6 +56,8 @@ class Weight(StudyModel):
             raise ValueError('"stall" and "stall_share" say the same thing twice: give one of them')
         if self.stalls and not self.stall_time:
             raise ValueError('a stall needs a "stall_time" above 0')
+        if 0 < self.stall_time < NS_PER_US:  # nobody means so few nanoseconds
+            raise ValueError(f"{self.stall_time} has no unit: {self.stall_time}ms")
         return self
 
     @property

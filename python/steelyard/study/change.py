@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, Self
 
 from steelyard.model.errors import StudyError
@@ -65,6 +65,26 @@ def toml_key(key: str) -> str:
 def setting_name(key: str) -> str:
     """The name of a setting however it is spelt: `Work_Mem` is work_mem."""
     return key.lower()
+
+
+def general_first(overrides: Iterable[str]) -> list[str]:
+    """Overrides in the order in which they are applied: as they were given, but one of a whole
+    table (another workload) before those of its keys, and one of every arm before those of a single
+    one, which it would take back unseen. The word `none` takes back what stands before it."""
+    ordered: list[str] = []
+    for override in overrides:
+        covered = (n for n, other in enumerate(ordered) if _covers(override, key_of(other)))
+        ordered.insert(next(covered, len(ordered)), override)
+    return ordered
+
+
+def _covers(override: str, other: str) -> bool:
+    """Whether an override sets what the other key is a part of."""
+    key = key_of(override)
+    whole = key.rpartition(".")[2] in _SHORT and other.startswith(f"{key}.")
+    of_an_arm = other.startswith(("control.", "arm.")) and other.endswith(f".{key}")
+    every = key in _OF_EVERY_ARM and of_an_arm and ".settings." not in other
+    return (whole or every) and _value_of(override, is_text=True) != "none"
 
 
 def apply_change(table: Table, override: str) -> None:

@@ -21,7 +21,14 @@ from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
-from steelyard.study.change import apply_change, key_of, setting_name, toml_key, toml_text
+from steelyard.study.change import (
+    apply_change,
+    general_first,
+    key_of,
+    setting_name,
+    toml_key,
+    toml_text,
+)
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
@@ -43,7 +50,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     file = _locate(name_or_file)
     table = _read_table(file)
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
-    for override in overrides:
+    for override in general_first(overrides):
         apply_change(table, override)
     _leave_undriven(table, {*map(key_of, overrides)})
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
@@ -150,13 +157,25 @@ def _locate(name_or_file: str) -> Path:
 
 def _read_table(file: Path) -> Table:
     try:
-        return parse_toml(read_small(file), WrittenFloat)
+        return _one_list_of_arms(parse_toml(read_small(file), WrittenFloat), file)
     except OSError as reason:
         raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
     except UnicodeDecodeError as reason:
         raise StudyError(f'could not read study "{file}": it is not UTF-8 text') from reason
     except tomllib.TOMLDecodeError as reason:
         raise StudyError(f'cannot parse study "{file}": {reason}') from reason
+
+
+def _one_list_of_arms(table: Table, file: Path) -> Table:
+    """Arms that are listed as `arms`, as JSON has them, are those that overrides change too."""
+    if "arms" in table:
+        if "arm" in table:
+            raise StudyError(
+                f'{file.name}: "arm" and "arms" both say what the arms are',
+                hint="Write [[arm]] before each of them.",
+            )
+        table["arm"] = table.pop("arms")
+    return table
 
 
 def _validate(

@@ -44,7 +44,7 @@ def read_sweep(text: str) -> Sweep:
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
         raise UsageError(f'a sweep has the value "{twice}" twice')
-    if key.strip().startswith(("decision.judged", "decision.first", "decision.open")):
+    if key.strip().startswith(_ALIKE):
         raise UsageError(f"cannot sweep {key.strip()}: all points are judged alike, at their end")
     return Sweep(key.strip(), tuple(sorted(values, key=_numerically)))
 
@@ -79,6 +79,8 @@ def _numerically(value: str) -> tuple[int, float, str]:
 _NUMBER = re.compile(
     r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?"
 )
+_ALIKE = ("decision.judged", "decision.first", "decision.open", "decision.margin")
+"""Keys of which all points have one value: they stand in one sentence, with one margin."""
 _UNITS = {
     "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0,
     "h": 3600.0, "d": 86400.0, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.model.units import format_reading
 from steelyard.record.sweep import Swept, SweptContrast, SweptPoint
+from steelyard.wording.contrast_text import QUANTITIES
 
 
 def sweep_sentences(swept: Swept) -> tuple[str, ...]:
@@ -16,7 +17,8 @@ def sweep_sentences(swept: Swept) -> tuple[str, ...]:
 
 def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:
     """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
-    32; −4.1 % [−6.0, −2.2] at 256`."""
+    32; −4.1 % [−6.0, −2.2] at 256`. Another metric than throughput is named: `by clients, mean
+    latency of on against off: slower, +4.1 % [2.2, 6.0], at 256`."""
     name = key.rpartition(".")[2]
     contrasts = [
         (point.value, contrast)
@@ -33,13 +35,13 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
         first = [value for value, _ in contrasts[: len(equal)]]
         if len(equal) == len(contrasts):
             parts.append(f"{within} everywhere ({', '.join(equal)})")
-        elif len(equal) > 1 and first == equal:
+        elif len(equal) > 1 and first == equal and _is_number(equal[-1]):
             parts.append(f"{within} up to {equal[-1]}")
         else:
             parts.append(f"{within} at {_listed(equal)}")
     for value, contrast in contrasts:
         if contrast.verdict in ("slower", "faster"):
-            parts.append(f"{reading(contrast)} at {value}")
+            parts.append(_difference(value, contrast))
     unsure = [
         f"{value} ({reading(contrast)})"
         for value, contrast in contrasts
@@ -52,7 +54,27 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
         parts.append(f"invalid at {_listed(invalid)}")
     if failed:
         parts.append(f"could not be weighed at {_listed(failed)}")
-    return f"by {name}, {arm} against {control}: {'; '.join(parts)}"
+    metric = _metric([contrast for _, contrast in contrasts])
+    return f"by {name}, {metric}{arm} against {control}: {'; '.join(parts)}"
+
+
+def _metric(contrasts: Sequence[SweptContrast]) -> str:
+    """`"mean latency of "`; nothing of throughput, nor where points have several metrics."""
+    metrics = {contrast.metric for contrast in contrasts} or {"throughput"}
+    metric = "throughput" if len(metrics) > 1 else metrics.pop()
+    return "" if metric == "throughput" else f"{QUANTITIES.get(metric, metric)} of "
+
+
+def _difference(value: str, contrast: SweptContrast) -> str:
+    """More of it is faster, unless it says so."""
+    if contrast.higher_is_better:
+        return f"{reading(contrast)} at {value}"
+    return f"{contrast.verdict}, {reading(contrast)}, at {value}"
+
+
+def _is_number(value: str) -> bool:
+    """Whether it has a place in a row of sizes, as the values before it have."""
+    return value.lstrip("'-")[:1].isdigit()
 
 
 def reading(contrast: SweptContrast) -> str:

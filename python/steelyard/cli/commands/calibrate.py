@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
+from steelyard.cli.options.records_option import require_own_place
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def calibrate(
     from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
     from steelyard.study.calibration import lay_out, parse_weight
 
+    require_own_place(STUDY, resume, seed, record)
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:

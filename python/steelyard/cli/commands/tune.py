@@ -10,7 +10,7 @@ import typer
 
 from steelyard.cli.options import tune_options as own
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import require_unchanged
+from steelyard.cli.options.records_option import require_unchanged, write_output
 from steelyard.cli.options.sizes import size_option
 from steelyard.cli.options.tune_options import PRINTED, SIZED, SOUGHT, WEIGHED, TuneOptions
 from steelyard.model.errors import UsageError
@@ -161,7 +161,6 @@ def _changes(options: TuneOptions) -> list[str]:
 
 def _print(options: TuneOptions) -> None:
     """Propose a profile, on standard output or into a file."""
-    from steelyard.model.files.own_directory import write_named
     from steelyard.tuning.profile.proposing import ProfileRequest
 
     options.refuse(SOUGHT, "--search")
@@ -183,7 +182,7 @@ def _print(options: TuneOptions) -> None:
     if options.output is None:
         typer.echo(text, nl=False)
         return
-    write_named(options.output, text)
+    write_output(options.output, text)
     typer.echo(f"{len(profile.advice)} settings written to {options.output}", err=True)
 
 

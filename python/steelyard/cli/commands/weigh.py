@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import require_unchanged, require_writable
+from steelyard.cli.options.records_option import (
+    require_own_place,
+    require_unchanged,
+    require_writable,
+    write_output,
+)
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,6 +74,7 @@ def weigh(
     from steelyard.cli.weighing.together import machine_changes
     from steelyard.study.read import read_study
 
+    require_own_place("weigh", resume, seed, record)
     _require_places(record if resume is None and sweep is None else None, summary, junit)
     conditions = _conditions(fail_if)  # a wrong one is refused before data are copied
     changes = arm_changes(study, control, arm, account)  # beneath --set
@@ -213,9 +219,8 @@ def _write_for_ci(
     """The files that continuous integration asked for; those that are not None."""
     from steelyard.cli.views.ci.junit import junit
     from steelyard.cli.views.ci.markdown import markdown
-    from steelyard.model.files.own_directory import write_named
 
     if summary is not None:
-        write_named(summary, markdown(verdict, conditions))
+        write_output(summary, markdown(verdict, conditions))
     if xml is not None:
-        write_named(xml, junit(verdict, conditions))
+        write_output(xml, junit(verdict, conditions))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.files.own_directory import write_named
 
 if TYPE_CHECKING:
     from steelyard.history.index import History
@@ -47,10 +48,35 @@ def require_writable(file: Path | None) -> None:
         )
 
 
+def write_output(file: Path, text: str) -> None:
+    """Write a file that an option names. RecordError: it cannot be written, perhaps no longer."""
+    try:
+        write_named(file, text)
+    except OSError as reason:
+        raise RecordError(
+            f'could not write "{file}": {(reason.strerror or str(reason)).lower()}',
+            hint="Name a file in a directory that can be written to.",
+        ) from None
+
+
 def require_unchanged(what: str, command: str, *, changed: bool) -> None:
     """UsageError: more was named than the folder of what is resumed (`"a sweep"`)."""
     if changed:
         raise UsageError(
             f"cannot change {what} that is resumed",
+            hint=f"Name only its folder: steelyard {command} --resume DIR",
+        )
+
+
+def require_own_place(
+    command: str, resume: Path | None, seed: int | None, record: Path | None
+) -> None:
+    """UsageError: what is resumed was given another seed, or another place."""
+    options = {"--seed": seed, "--record": record}
+    given = [option for option, value in options.items() if value is not None]
+    if resume is not None and given:
+        raise UsageError(
+            f"option {given[0]} does not go with --resume: what is resumed keeps its seed and "
+            "its place",
             hint=f"Name only its folder: steelyard {command} --resume DIR",
         )

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,23 @@ import typer
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
 from steelyard.cli.views.live_view import open_view
-from steelyard.model.errors import RecordError, SteelyardError
+from steelyard.history.question import keys_of
+from steelyard.model.errors import RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.reader import VERDICT, read_verdict
-from steelyard.record.record import PLAN, Json, Record, read_object, stamp
+from steelyard.record.record import PLAN, STUDY_FILE, Json, Record, in_use, read_object, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
 from steelyard.running.preparing.recording import Question
 from steelyard.running.world import LocalLaboratory
+from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
+
+
+class OtherStudyError(UsageError):
+    """A weighing of a campaign is there already, of another study than the one to be weighed."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +102,15 @@ class Campaign:
         """To be pasted."""
         return shlex.join(["steelyard", *self._resuming_words])
 
-    def resumable(self) -> AbstractContextManager[None]:
-        """Say after Ctrl-C what goes on with it."""
-        return resumable_by(*self._resuming_words)
+    @contextmanager
+    def resumable(self) -> Iterator[None]:
+        """Weigh into its folder from this process alone, and say after Ctrl-C what goes on with it.
+        RecordError: another process does."""
+        with OwnDirectory.open(self.folder) as folder:
+            if not folder.hold():
+                raise in_use(self.kind.noun.partition(" ")[2], self.folder)
+            with resumable_by(*self._resuming_words):
+                yield
 
     def weigh(self, study: Study, seed: int, name: str) -> Verdict:
         """The verdict of the record of that name, whatever of it was done before. UsageError: it
@@ -111,9 +123,11 @@ class Campaign:
         return verdict
 
     def try_to_weigh(self, study: Callable[[], Study], seed: int, name: str) -> Verdict | str:
-        """The same; why, in a line, where the study cannot be made or weighed."""
+        """The same; why, in a line, where the study cannot be made or weighed. OtherStudyError."""
         try:
             return self.weigh(study(), seed, name)
+        except OtherStudyError:
+            raise
         except SteelyardError as failure:
             return failure.primary.partition("\n")[0]
 
@@ -148,14 +162,36 @@ def verdict_in(directory: Path) -> Verdict | None:
     return read_verdict(Record.open(directory)) if judged else None
 
 
+_WORDS = frozenset({"name", "title", "question"})
+"""Keys of a study that change nothing of what is weighed."""
+
+
+def _require_same_study(directory: Path, study: Study) -> None:
+    """OtherStudyError: the file of the study, or what it is made of, was changed since."""
+    before, now = keys_of(read_recorded_study(directory / STUDY_FILE)), keys_of(study)
+    apart = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    changed = [key for key in apart if key not in _WORDS]
+    if changed:
+        key, *more = changed
+        raise OtherStudyError(
+            f'"{directory}" was weighed by another study: {key} was '
+            f"{before.get(key, 'not set')}, is {now.get(key, 'not set')}",
+            detail=f"{len(more)} more keys differ: {', '.join(more)}." if more else None,
+            hint="Put the study back as it was, or begin anew in another folder: --record DIR.",
+        )
+
+
 def weigh_into(study: Study, seed: int, directory: Path, account: str | None) -> Verdict:
-    """The verdict of a weighing in a directory, whatever of it was done before."""
+    """The verdict of a weighing in a directory, whatever of it was done before. OtherStudyError:
+    that is of another study."""
+    planned = (directory / PLAN).is_file()
+    if planned:
+        _require_same_study(directory, study)
     verdict = verdict_in(directory)
     if verdict is not None and not verdict.interrupted:
         if not (directory / "report.html").is_file():
             write_report(directory)  # it was killed after its verdict
         return verdict
-    planned = (directory / PLAN).is_file()
     if os.path.lexists(directory) and not planned:
         OwnDirectory.open(directory).close()
         shutil.rmtree(directory)  # nothing was measured in it

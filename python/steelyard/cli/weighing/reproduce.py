@@ -218,13 +218,14 @@ def _say_why_not(study: Reproduction, *, as_json: bool) -> None:
     show(document, [page(study, {}, "")], as_json=as_json)
 
 
-def resume_reproduction(folder: Path, *, as_json: bool) -> None:
-    """Go on where it was interrupted; steps that are complete are read."""
-    campaign = REPETITION.open(folder)
+def resume_reproduction(folder: Path, account: str | None, *, as_json: bool) -> None:
+    """Go on where it was interrupted, as another account if one is named; steps that are complete
+    are read."""
+    campaign = REPETITION.open(folder, account)
     plan = campaign.plan()
-    steps = plan["steps"].items()
+    steps, account = plan["steps"].items(), account or plan["account"]
     left = [arguments for name, arguments in steps if _outcome(folder / name) is None]
-    bring_engines(missing_engines(left, plan["account"]), plan["account"])
+    bring_engines(missing_engines(left, account), account)
     _go_on(campaign, as_json=as_json)
 
 
@@ -253,7 +254,7 @@ def _go_on(campaign: Campaign, *, as_json: bool) -> None:
     with campaign.resumable():
         for number, (name, arguments) in enumerate(plan["steps"].items(), 1):
             say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
-            _weigh(steps[name], arguments, campaign, plan["account"])
+            _weigh(steps[name], arguments, campaign, campaign.account or plan["account"])
     outcomes: Found = found_in(folder, study)
     text = page(study, outcomes, machine_of(folder))
     write_whole(folder / PAGE, text)

@@ -20,6 +20,7 @@ from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
+from steelyard.record.record import folder_name
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
@@ -148,7 +149,7 @@ def begin_sweep(request: SweepRequest) -> None:
         command=shlex.join(request.command),
     )
     _require_agreed(plan, agreed=request.agreed)
-    usual = f"{first.name}-by-{sweep.name}"
+    usual = folder_name(f"{first.name}-by-{sweep.name}")
     campaign = SWEEP.begin(request.record, usual, plan.to_json(), request.account)
     _go_on(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
 

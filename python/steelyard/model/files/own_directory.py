@@ -9,6 +9,7 @@ to must be a regular file of this account with no second name.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import grp
 import os
 import pwd
@@ -57,6 +58,18 @@ class OwnDirectory:
             os.close(opened)
             raise _refused(path, distrust)
         return cls(path, opened)
+
+    def hold(self) -> bool:
+        """Whether no other process holds it: then it is held here until it is closed or this
+        process has ended, even killed. A file system that locks no directories (NFS) refuses none.
+        """
+        try:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def write(self, name: str, content: str | bytes) -> None:
         """A whole file, there entirely or not at all; what had its name before is replaced.

@@ -189,8 +189,15 @@ def _hopeless(recorded: RecordContents) -> WeighingError | None:
 
 
 def publish(opened: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict:
-    """Write what a weighing came to; nothing is measured any more. The verdict is printed too, and
-    quotes statements and servers: it is redacted here."""
+    """Write what a weighing came to, and close its record; nothing is measured any more. The
+    verdict is printed too, and quotes statements and servers: it is redacted here."""
+    try:
+        return _published(opened, outcome, progress)
+    finally:
+        opened.record.close()
+
+
+def _published(opened: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict:
     recorded = outcome.recorded
     machine = recorded.environment.machine
     with opened.spent.stopwatch("judge"):
@@ -201,5 +208,4 @@ def publish(opened: OpenRecord, outcome: Outcome, progress: Progress) -> Verdict
     opened.spent.keep(end.epoch)
     verdict = verdict.model_copy(update={"spent": Spent.of(opened.spent.lines)}).redacted()
     opened.record.write(VERDICT, verdict.to_json())
-    opened.record.close()
     return verdict

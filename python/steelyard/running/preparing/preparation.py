@@ -66,7 +66,8 @@ from steelyard.workloads.reading.resolved import data_bytes
 
 @contextmanager
 def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
-    """A weighing made ready; every server is stopped at the end.
+    """A weighing made ready; every server is stopped at the end, and the record closed where it
+    fails.
 
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
@@ -117,6 +118,7 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
             slots.stop_arms()
     except BaseException:
         opened.record.discard_if_bare()
+        opened.record.close()
         raise
 
 

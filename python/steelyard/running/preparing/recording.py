@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.record.epoch import Epoch, EventLine
+from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.reader import (
     MeasuredTurn,
@@ -54,18 +54,33 @@ class OpenRecord:
 
 
 def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
-    """The record with study.toml in it; for `--resume` the seed comes from its plan. By `now_ns`,
-    a monotonic clock, the time of the weighing is accounted for from here on."""
-    stopwatch = Stopwatch(now_ns)
-    if question.resume is None:
-        record = Record.create(question.record, question.study.name)
-        record.write("study.toml", write_study(question.study))
-        return OpenRecord(record, question, SpentTime(record, stopwatch))
-    record = Record.open(question.resume)
+    """The record with study.toml in it, held until it is closed; for `--resume` the seed comes from
+    its plan. By `now_ns`, a monotonic clock, the time of the weighing is accounted for from here
+    on. RecordError: another process writes into it."""
+    stopwatch, new = Stopwatch(now_ns), question.resume is None
+    record = (
+        Record.open(question.resume)
+        if question.resume is not None
+        else Record.create(question.record, question.study.name)
+    )
+    try:
+        record.hold()
+        return (_begun if new else _resumed)(record, question, stopwatch)
+    except BaseException:
+        record.close()
+        raise
+
+
+def _begun(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
+    record.write("study.toml", write_study(question.study))
+    return OpenRecord(record, question, SpentTime(record, stopwatch))
+
+
+def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
     verdict = read_verdict(record)  # None: it was killed before it had judged
-    if verdict is not None and _is_complete(plan, epochs, verdict):
+    if verdict is not None and _is_complete(plan, epochs, verdict, telemetry.end):
         again = "" if plan.open_ended else " Begun with --open-ended, a weighing can be extended."
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
@@ -82,13 +97,19 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
     return OpenRecord(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
 
 
-def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:
-    """Whether no epoch may follow: in an open-ended weighing, whether it ended since it was
-    settled."""
-    if not plan.open_ended:
-        return len(epochs) >= plan.epochs
-    settled = verdict.contrasts[0].verdict != "inconclusive"
-    return settled and not verdict.interrupted and not hopeless(epochs)
+def _is_complete(
+    plan: Plan, epochs: Sequence[Epoch], verdict: Verdict, end: EndLine | None
+) -> bool:
+    """Whether no epoch may follow, and the verdict is of all of them: it is not where a sitting was
+    killed after it. A weighing may be decided before its plan is over; an open-ended one is
+    complete once it is settled."""
+    if len(verdict.contrasts[0].details.epochs) != len(epochs):
+        return False
+    if plan.open_ended:
+        settled = verdict.contrasts[0].verdict != "inconclusive"
+        return settled and not verdict.interrupted and not hopeless(epochs)
+    decided = end is not None and not (end.interrupted or end.lost)
+    return decided or len(epochs) >= plan.epochs
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import require_unchanged
+from steelyard.cli.options.records_option import require_own_place, require_unchanged
 
 
 def bisect(
@@ -50,6 +50,7 @@ def bisect(
     from steelyard.cli.options.weigh_options import changes_of, repeating_command
     from steelyard.cli.weighing.bisect import BisectRequest, begin_bisect, resume_bisect
 
+    require_own_place("history bisect", resume, seed, record)
     changes = changes_of(overrides, budget, workload, file)
     if resume is not None:
         changed = bool(study or changes or along or commits or build)

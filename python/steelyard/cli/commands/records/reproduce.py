@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from steelyard.cli.options import weigh_parameters as parameter
-from steelyard.cli.options.records_option import require_unchanged
+from steelyard.cli.options.records_option import require_own_place, require_unchanged
 
 SEED = 17
 
@@ -48,9 +48,10 @@ def reproduce(
     )
 
     if resume is not None:
+        require_own_place("reproduce", resume, None if seed == SEED else seed, record)
         changed = bool(name or only or longer or full or overrides)
         require_unchanged("a repetition", "reproduce", changed=changed)
-        resume_reproduction(resume, as_json=as_json)
+        resume_reproduction(resume, account, as_json=as_json)
         return
     assert name is not None  # it is listed where there is none
     begin_reproduction(
