@@ -54,8 +54,8 @@ _WORDS = """
     10, checkpoints brought nearer, no commit waits, 8 epochs). *In cycles*: five arms in one
     weighing (`validation/five-arms-in-cycles.toml`), two equal to their control and two whose work
     is doubled, read together at one error rate; TPC-B at scale 20, and order entry. *In
-    sessions*: the arms are sessions of one server that runs all the while (`--address`), the treatment drawn onto
-    connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
+    sessions*: the arms are sessions of one server that runs all the while (`--address`), the
+    treatment drawn onto connections that every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in
     slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *For two
     minutes*: the budget that `make weigh` has. *From three
     nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine

@@ -76,9 +76,7 @@ def _numerically(value: str) -> tuple[int, float, str]:
     return (0, float(match[1]) * size, value)
 
 
-_NUMBER = re.compile(
-    r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?"
-)
+_NUMBER = re.compile(r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?")
 _ALIKE = ("decision.judged", "decision.first", "decision.open", "decision.margin")
 """Keys of which all points have one value: they stand in one sentence, with one margin."""
 _UNITS = {

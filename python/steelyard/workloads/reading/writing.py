@@ -116,10 +116,9 @@ def writes(statement: str) -> bool:
     word = first[0].lower()
     if word == "explain":
         return writes(_EXPLAINED.sub("", text, count=1))
-    if word in ("select", "values", "table"):
-        return _OF_QUERIES.search(text) is not None
-    if word == "with":
-        return bool(_OF_QUERIES.search(text) or _CHANGES.search(text))
+    if word in ("select", "values", "table", "with"):
+        changes = word == "with" and _CHANGES.search(text)
+        return bool(_OF_QUERIES.search(text) or changes)
     if word == "copy":
         return _COPIED_OUT.match(text) is None or bool(_CHANGES.search(text) or _CALLS.search(text))
     return bool(_BEGINS.match(text) or _ANYWHERE.search(text))
