@@ -56,8 +56,8 @@ _WORDS = """
     is doubled, read together at one error rate; TPC-B at scale 20, and order entry. *In
     sessions*: the arms are sessions of one server that runs all the while (`--address`), the
     treatment drawn onto connections that every epoch opens afresh. *On MySQL*: two servers of
-    MySQL 5.7, scale 10, in slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the log. *For two
-    minutes*: the budget that `make weigh` has. *From three
+    MySQL 5.7, scale 10, in slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the
+    log. *For two minutes*: the budget that `make weigh` has. *From three
     nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine
     (`--machines 3`), which share its processors and its clock. *Bias*: mean of estimate less truth,
     in points of percent, ± its standard error from the scatter of all their epochs. *Covered*: the
