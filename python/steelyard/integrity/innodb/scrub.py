@@ -16,6 +16,7 @@ from steelyard.integrity.innodb.unread import (
     require_unpacked,
     unread_files,
 )
+from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
@@ -60,7 +61,7 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         raise read_error(request.path, error) from error
     scanned = _scan(request, files, running, progress)
     notes = []
-    if not running and _is_running(request.path):
+    if not running and _was_started(request.path):
         running = True
         scanned = _rescan(request, files, scanned)
         notes.append("a server was started here meanwhile: what was wrong was looked at again")
@@ -87,7 +88,12 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         tablespaces=tuple(tablespaces),
         vanished=tuple(scanned["vanished"]),
         skipped=tuple(skipped),
-        denied=(*denied, *unread_files(request.path), *scanned["denied"]),
+        denied=(
+            *denied,
+            *unread_files(request.path),
+            *scanned["denied"],
+            *([] if running else _disappearances(request.path, files, scanned)),
+        ),
         notes=(*notes, *_notes(request, running, tablespaces, scanned)),
     )
 
@@ -99,6 +105,27 @@ def _is_running(path: Path) -> bool:
         return lock_holder(file) is not None
     except OSError as error:
         raise read_error(file, error) from error
+
+
+def _was_started(path: Path) -> bool:
+    """Whether a server runs by now. No: the system tablespace was removed meanwhile."""
+    try:
+        return _is_running(path)
+    except UsageError:
+        return False
+
+
+def _disappearances(
+    path: Path, files: Sequence[InnodbFile], scanned: InnodbScanned
+) -> list[tuple[str, str]]:
+    """What was not read although no server runs that could have removed it."""
+    return disappearances(
+        path,
+        [(file.label, file.bytes) for file in files],
+        read_bytes=scanned["bytes"],
+        vanished=scanned["vanished"],
+        denied=scanned["denied"],
+    )
 
 
 def _scan(

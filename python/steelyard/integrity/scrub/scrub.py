@@ -18,6 +18,7 @@ from steelyard.engines.postgres.sql.relation_files import (
 )
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
+from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
     Damage,
@@ -68,10 +69,12 @@ def scrub(request: ScrubRequest, progress: Progress) -> ScrubOutcome:
         raise
     if state_file:
         notes += _remove(state_file)
-    if state.run_state is RunState.STOPPED and _server_started(request, state):
+    started, denied = _start_since(request, state)
+    if started:
         state = replace(state, run_state=RunState.RUNNING)
         scanned = _rescan(request, state, ready.remaining, scanned)
         notes.append("a server was started here meanwhile: what was wrong was looked at again")
+    denied += _disappearances(request, state, ready, scanned)
     if scanned["unwritten"]:
         notes.append(
             f'could not write catalogue "{request.catalogue}": {scanned["unwritten"]}; the one '
@@ -82,7 +85,7 @@ def scrub(request: ScrubRequest, progress: Progress) -> ScrubOutcome:
         outcome,
         seconds=time.monotonic() - began,
         skipped=tuple(ready.skipped),
-        denied=(*ready.denied, *outcome.denied),
+        denied=(*ready.denied, *denied, *outcome.denied),
         unwritten=scanned["unwritten"] or "",
         notes=(*state_notes(state, scanned, request.gaps_s), *notes, *outcome.notes),
     )
@@ -184,13 +187,33 @@ def _inspect(request: ScrubRequest) -> ClusterState:
     return inspect_cluster(request.path, backup=request.backup, crashed=request.crashed)
 
 
-def _server_started(request: ScrubRequest, before: ClusterState) -> bool:
-    """Whether a server was started, or started and stopped, since a directory was inspected."""
+def _start_since(request: ScrubRequest, before: ClusterState) -> tuple[bool, Omissions]:
+    """Whether a server was started, or started and stopped, since a directory was inspected; and
+    the directory, where nothing can be known of that any more."""
+    if before.run_state is not RunState.STOPPED:
+        return False, []
     try:
         now = _inspect(replace(request, crashed=False))
-    except (UsageError, OSError):
-        return True  # the directory has changed
-    return now.run_state is not before.run_state or now.layout != before.layout
+    except (UsageError, OSError) as error:
+        reason = error.primary if isinstance(error, UsageError) else str(error)
+        return False, [(str(request.path), f"it was changed while it was read: {reason}")]
+    return now.run_state is not before.run_state or now.layout != before.layout, []
+
+
+def _disappearances(
+    request: ScrubRequest, state: ClusterState, ready: _Preparation, scanned: Scanned
+) -> Omissions:
+    """What was not read although no server runs that could have removed it."""
+    if state.run_state in (RunState.RUNNING, RunState.POSSIBLY):
+        return []
+    broken = ready.archive is not None and ready.archive.broken
+    return disappearances(
+        request.path,
+        [] if broken else [(s.label, s.bytes) for s in ready.remaining],
+        read_bytes=scanned["bytes"],
+        vanished=scanned["vanished"],
+        denied=scanned["denied"],
+    )
 
 
 def _rescan(

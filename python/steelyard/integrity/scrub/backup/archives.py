@@ -115,6 +115,7 @@ class Archive:
     skipped: tuple[tuple[str, str], ...]
     denied: tuple[tuple[str, str], ...]  # parts of the backup that are missing or incomplete
     compressed: bool  # members can only be read sequentially
+    broken: frozenset[Path] = frozenset()  # archives that could not be read to their end
 
 
 @dataclass
@@ -166,7 +167,14 @@ def read_archives(paths: list[Path]) -> Archive:
         _cut_to_archive(segment, state.layout.page_bytes) for segment in listing.segments
     )
     twins = [(name, f"{other} was read in its place") for name, other in twin_archives(paths)]
-    return Archive(state, segments, (*listing.skipped, *twins), tuple(denied), compressed)
+    return Archive(
+        state,
+        segments,
+        (*listing.skipped, *twins),
+        tuple(denied),
+        compressed,
+        frozenset(listing.broken),
+    )
 
 
 def _list_archive(path: Path, listing: _Listing) -> None:
@@ -330,7 +338,8 @@ def scan_compressed(
 ) -> Scanned:
     """Check every page of the wanted segments; without seeking, all members are read through.
 
-    Ends where an archive is broken, which read_archives has reported.
+    Ends where an archive is broken, which read_archives has reported; where it has not, the
+    archive was changed or could not be read since, and is among those denied.
     """
     scanned: Scanned = {
         "files": 0,
@@ -347,12 +356,15 @@ def scan_compressed(
     }
     index = {segment.label: number for number, segment in enumerate(segments)}
     for path in paths:
-        with suppress(BrokenArchiveError):
+        try:
             for member in members(path):
                 place = place_of(path, member.name)
                 number = index.get(place[0]) if place and member.is_file else None
                 if number is not None:
                     _check_pages(member, number, segments[number], archive.state.layout, scanned)
+        except BrokenArchiveError as error:
+            if path not in archive.broken:
+                scanned["denied"].append((path.name, f"it could not be read again: {error}"))
     return scanned
 
 
