@@ -39,7 +39,7 @@ from steelyard.integrity.scrub.outcome import (
     scan_options,
     state_notes,
 )
-from steelyard.integrity.scrub.state_file import StateFile
+from steelyard.integrity.scrub.state_file import StateFile, copy_marks
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -122,8 +122,10 @@ def _prepare(request: ScrubRequest) -> _Preparation:
     state = archive.state if archive else _inspect(request)
     catalogue = _catalogue(request, state)
     segments, skipped, denied = _segments(request.path, state, archive)
-    identifier = state.layout.system_identifier
-    state_file = StateFile(request.state, identifier) if request.state else None
+    state_file = None
+    if request.state:
+        marks = copy_marks(request.path, state)
+        state_file = StateFile(request.state, state.layout.system_identifier, marks)
     remaining = state_file.remaining(segments) if state_file else segments
     notes = [catalogue.note] if catalogue else []
     if archive is None:
