@@ -16,7 +16,7 @@ from steelyard.engines.postgres.sql.relation_files import (
     local_conninfo,
     read_relations,
 )
-from steelyard.integrity.scrub.backup.archive_paths import archives_of
+from steelyard.integrity.scrub.backup.archive_paths import archives_of, ignored_archives
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
@@ -277,6 +277,7 @@ def _segments(
         for oid in state.tablespaces
         if not os.path.lexists(path / "pg_tblspc" / str(oid))
     ]
+    skipped += ignored_archives(path)
     return whole_segments(segments, state.layout), skipped, denied
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from integrity.made_files import cluster_at, control_file, empty_page
+from integrity.made_files import cluster_at, control_file, empty_page, mapped_cluster_at
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
@@ -163,3 +163,21 @@ def test_of_an_archive_that_is_there_twice_the_one_like_base_is_read(tmp_path: P
     (tmp_path / "base.tgz").unlink()
     skipped = dict(scrubbed(tmp_path).skipped)
     assert skipped["base.tar.gz"] == "base.tar was read in its place"
+
+
+@pytest.mark.parametrize("name", ["base.tar", "base.tar.gz", "base.tgz", "base.tar.zst"])
+def test_a_directory_into_which_its_archive_was_unpacked_is_read_itself(
+    name: str, tmp_path: Path
+) -> None:
+    """The archive that still stands there is another copy: sound, where the files are damaged."""
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / "base/5/16384").write_bytes(empty_page() + DAMAGED)
+    content = archive()
+    (data / name).write_bytes(content if name == "base.tar" else gzip.compress(content))
+    outcome = scrubbed(data)
+    assert [(each.path, each.block) for each in outcome.bad] == [("base/5/16384", 1)]
+    assert outcome.run_state.value == "stopped"
+    ((label, why),) = outcome.skipped
+    assert (label, "name it to scrub it" in why) == (name, True)
+    if name != "base.tar.zst":
+        assert scrubbed(data / name).bad == ()

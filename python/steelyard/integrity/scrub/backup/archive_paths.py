@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +16,17 @@ from steelyard.model.files.bounded_json import JsonError
 GZIP_SUFFIXES = (".gz", ".tgz")
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
 KNOWN_SUFFIXES = ", ".join(_ARCHIVE_SUFFIXES)
+_BASE = re.compile(r"base\.(tar(\..+)?|tgz)")
 _BESIDE = re.compile(r"\d+|pg_wal")
 
 
 def archives_of(path: Path) -> list[Path]:
-    """The archives of a base backup, base first; none: it is a directory of files."""
+    """The archives of a base backup, base first; none: it is a directory of files.
+
+    A directory into which an archive was unpacked that still stands there is one of files.
+    """
+    if _is_unpacked(path):
+        return []
     if path.is_file():
         directory, name = path.parent, path.name
         if not name.startswith("base."):
@@ -47,6 +54,19 @@ def archives_of(path: Path) -> list[Path]:
             if _BESIDE.fullmatch(stem):
                 others.setdefault(stem, other)
     return [directory / name, *sorted(others.values())]
+
+
+def _is_unpacked(path: Path) -> bool:
+    return os.path.isfile(path / "PG_VERSION") and os.path.isdir(path / "global")
+
+
+def ignored_archives(directory: Path) -> list[tuple[str, str]]:
+    """(name, why) of archives of base backups in a directory whose files are read instead."""
+    return [
+        (path.name, "the files of the directory were read, not the archive: name it to scrub it")
+        for path in sorted(directory.glob("base.*"))
+        if _BASE.fullmatch(path.name)
+    ]
 
 
 def unreadable_archives(paths: Sequence[Path]) -> list[Path]:
