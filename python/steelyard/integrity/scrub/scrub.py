@@ -31,7 +31,11 @@ from steelyard.integrity.scrub.finding import (
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
-from steelyard.integrity.scrub.missing.missing import MissingReport, find_missing
+from steelyard.integrity.scrub.missing.missing import (
+    MissingReport,
+    find_missing,
+    unknown_files_note,
+)
 from steelyard.integrity.scrub.outcome import (
     ScrubOutcome,
     ScrubRequest,
@@ -346,9 +350,10 @@ def _outcome(
 def _missing(
     request: ScrubRequest, state: ClusterState, ready: _Preparation, findings: Sequence[Damage]
 ) -> MissingReport:
-    """What a directory lacks; archives say themselves what they lost."""
+    """What a directory lacks; archives say themselves what they lost, where a manifest lists it."""
     if ready.archive is not None:
-        return MissingReport()
+        notes = [] if ready.archive.listed else [unknown_files_note(state)]
+        return MissingReport([*ready.archive.maps], notes=notes)
     denied = [*(label for label, _ in ready.denied)]
     damaged = {(f.path, f.block) for f in findings}
     return find_missing(ClusterFiles(state, ready.segments, denied, damaged), request.server)

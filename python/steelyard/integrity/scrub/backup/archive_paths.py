@@ -16,6 +16,8 @@ from steelyard.model.files.bounded_json import JsonError
 GZIP_SUFFIXES = (".gz", ".tgz")
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
 KNOWN_SUFFIXES = ", ".join(_ARCHIVE_SUFFIXES)
+DATA_DIRECTORIES = ("base/", "global/", "pg_tblspc/", "pg_xact/", "pg_multixact/")
+"""Where files stand that a cluster cannot be read without."""
 _BASE = re.compile(r"base\.(tar(\..+)?|tgz)")
 _BESIDE = re.compile(r"\d+|pg_wal")
 
