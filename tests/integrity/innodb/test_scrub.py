@@ -103,6 +103,27 @@ def test_what_is_no_tablespace_is_not_missed(name: str, tmp_path: Path) -> None:
     assert (scrubbed(data).denied, scrubbed(data).exit_status) == ((), 0)
 
 
+def test_what_stands_in_directories_below_is_read_however_deep(tmp_path: Path) -> None:
+    """As innodb_undo_directory and DATA DIRECTORY may put it below the data directory."""
+    data = directory(tmp_path, {"t": table(5, 4)})
+    damaged = table(6, 9)
+    damaged[3] = damaged[4]
+    for name in ("undo", "far/shop", "old"):
+        (data / name).mkdir(parents=True)
+    (data / "undo/undo_001").write_bytes(b"".join(table(7, 9)))
+    (data / "far/shop/u.ibd").write_bytes(b"".join(damaged))
+    (data / "far/shop/v.ibd.zst").write_bytes(b"packed")
+    (data / "old/ibdata1").write_bytes(b"".join(table(0, 9)))
+    (data / "old/w.ibd.zst").write_bytes(b"packed")
+    outcome = scrubbed(data)
+    read = [each.path for each in outcome.tablespaces]
+    assert read == ["d/t.ibd", "far/shop/u.ibd", "undo/undo_001", "ibdata1"]
+    assert [(each.path, each.block) for each in outcome.bad] == [("far/shop/u.ibd", 3)]
+    assert [label for label, _ in outcome.denied] == ["far/shop/v.ibd.zst"]
+    ((label, reason),) = outcome.skipped
+    assert (label, "scrub it by itself" in reason) == ("old", True)
+
+
 def test_tables_of_other_storage_engines_are_said_not_to_be_read(tmp_path: Path) -> None:
     data = directory(tmp_path, {"t": table(5, 4)})
     for name in ("d", "mysql", "#rocksdb"):

@@ -48,8 +48,8 @@ def unread_files(directory: Path) -> Iterator[tuple[str, str]]:
             yield name, "the link leads to what is not there: it is not mounted, or was moved"
         elif packed := _PACKED.fullmatch(name):
             yield name, _advice(packed[2])
-        elif not name.startswith("#") and path.is_dir():
-            yield from _of_database(path)
+        elif not name.startswith("#") and os.path.isdir(path):
+            yield from _of_database(path, name)
 
 
 def files_of_other_engines(directory: Path) -> Mapping[str, int]:
@@ -75,13 +75,19 @@ def _has_bytes(path: Path) -> bool:
         return False  # dropped meanwhile
 
 
-def _of_database(path: Path) -> Iterator[tuple[str, str]]:
-    for name in _names(path):
-        label = f"{path.name}/{name}"
-        if _FILE.fullmatch(name) and _leads_nowhere(path / name):
+def _of_database(path: Path, directory: str) -> Iterator[tuple[str, str]]:
+    """Of a directory below, and of those in it; `directory`: its label. Below a link, of one."""
+    names = _names(path)
+    if _SYSTEM in names:
+        return  # another data directory: the walk says so
+    for name in names:
+        label, inside = f"{directory}/{name}", path / name
+        if _FILE.fullmatch(name) and _leads_nowhere(inside):
             yield label, "the link leads to what is not there: it is not mounted, or was moved"
         elif packed := _PACKED.fullmatch(name):
             yield label, _advice(packed[2])
+        elif not path.is_symlink() and not inside.is_symlink() and os.path.isdir(inside):
+            yield from _of_database(inside, label)
 
 
 def _names(directory: Path) -> list[str]:
