@@ -153,14 +153,7 @@ impl Found {
 
     /// What stands in a directory under a name; `label`: the same from the data directory on;
     /// `descend`: whether it is entered if it is a directory itself.
-    fn entry(
-        &mut self,
-        directory: &Path,
-        path: PathBuf,
-        name: &str,
-        label: String,
-        descend: bool,
-    ) {
+    fn entry(&mut self, directory: &Path, path: PathBuf, name: &str, label: String, descend: bool) {
         match kind_of(name) {
             Kind::System(number) => self.system.push((number, path, label)),
             Kind::Tablespace => self.tablespace(path, label),

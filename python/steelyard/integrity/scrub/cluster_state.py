@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -67,11 +68,12 @@ def inspect_cluster(
         raise UsageError(f'not a data directory: "{directory}" is a file')
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
     lock = None if backup else read_pid_file(directory)
-    pid = None if backup else _server_pid(directory, trust_pid_file=not crashed)
-    if crashed and pid is not None:
+    pid = _visible_pid(directory) if backup else _server_pid(directory, trust_pid_file=not crashed)
+    if (backup or crashed) and pid is not None:
+        option = "--base-backup" if backup else "--crashed"
         raise UsageError(
             f'a server runs in "{directory}": its process is {pid}',
-            hint="Leave out --crashed; what the server is just writing is looked at again.",
+            hint=f"Leave out {option}; what the server is just writing is looked at again.",
         )
     if backup or ((directory / "backup_label").is_file() and lock is None):
         return _directory_backup(directory, layout)
@@ -211,6 +213,14 @@ def _is_of_earlier_boot(lock: PidFile) -> bool:
         and lock.started is not None
         and lock.started + _CLOCKS_DIFFER_S < int(match[1])
     )
+
+
+def _visible_pid(directory: Path) -> int | None:
+    """The process id of a server that surely runs there. A backup may hold a copy of the lock file
+    of the server that it was taken of, or anything else in its place."""
+    with suppress(OSError):
+        return _server_pid(directory, trust_pid_file=False)
+    return None
 
 
 def _server_pid(directory: Path, *, trust_pid_file: bool = True) -> int | None:
