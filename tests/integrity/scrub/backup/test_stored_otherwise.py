@@ -74,6 +74,26 @@ def test_a_link_in_the_place_of_pages_is_named(
     assert (outcome.exit_status, outcome.files) == (3 if denied else 0, 1)
 
 
+@pytest.mark.parametrize("name", ["base/5/16390", "base/5/16390_vm", "base/5/16390.1"])
+def test_a_segment_that_is_not_read_is_not_called_missing_too(name: str, tmp_path: Path) -> None:
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / "global/pg_control").write_bytes(control_file(segment_blocks=1))
+    (data / "base/5/16384").write_bytes(empty_page())
+    fork = name.partition(".")[0]
+    for label in {fork, f"{fork}.1", f"{fork}.2"} - {name}:
+        (data / label).write_bytes(empty_page())
+    (data / name).symlink_to(Path(name).name)  # leads to itself
+    (tmp_path / "backup").mkdir()
+    with tarfile.open(tmp_path / "backup/base.tar", "w") as opened:
+        opened.add(data, ".")
+    for path in (data, tmp_path / "backup"):
+        outcome = scrubbed(path)
+        assert [label for label, _ in outcome.denied] == [name]
+        assert (outcome.bad, outcome.exit_status) == ((), 3)
+    (data / name).unlink()
+    assert [each.reason for each in scrubbed(data).bad] == ["missing segment"]
+
+
 @pytest.fixture
 def original(tmp_path: Path) -> Path:
     """A cluster with a tablespace, and a file of holes about a damaged page."""
