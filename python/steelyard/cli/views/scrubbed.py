@@ -185,6 +185,7 @@ def reason_words(finding: Damage) -> str:
         "too long": "the file goes on behind the end of a segment: the server would refuse it",
         "missing file": "the file is missing",
         "missing database": "the database's directory is missing",
+        "cut off": "the end of the file is missing",
         "relation map": "the server would refuse this map of its catalogues' files",
     }[finding.reason]
 

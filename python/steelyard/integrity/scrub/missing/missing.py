@@ -122,9 +122,12 @@ def _manifest(state: ClusterState) -> Mapping[str, int]:
 
 def _by_manifest(files: ClusterFiles, manifest: Mapping[str, int]) -> Iterator[Damage]:
     for label, size in sorted(manifest.items()):
-        if not files.is_there(label):
-            detail = f"backup_manifest lists it, with {size} bytes"
+        detail = f"backup_manifest lists it, with {size} bytes"
+        if not files.has_file(label):
             yield Damage(label, 0, "main", "missing file", guess_detail=detail)
+        elif lacking := files.missing_bytes(label, size):
+            detail += f", of which {lacking} are missing"
+            yield Damage(label, 0, "main", "cut off", guess_detail=detail)
 
 
 def _map_of(files: ClusterFiles, home: str, missing: MissingReport) -> Mapping[int, int]:
