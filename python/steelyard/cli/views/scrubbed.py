@@ -106,11 +106,17 @@ def _passed_over(outcome: ScrubOutcome | InnodbOutcome, blocks: str) -> list[str
     if outcome.vanished:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
+    if (more := len(outcome.skipped) - MAX_SHOWN) > 0:
+        lines.append(f"... and {more} more skipped; --json lists them")
     return lines + not_read(outcome.denied)
 
 
 def _no_damage(outcome: ScrubOutcome | InnodbOutcome) -> str:
-    return "no damage found" if not outcome.denied else "no damage found in what was read"
+    if outcome.denied:
+        return "no damage found in what was read"
+    if isinstance(outcome, InnodbOutcome) and outcome.not_verified:
+        return f"no damage found in what was verified: {outcome.not_verified} pages were not"
+    return "no damage found"
 
 
 def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:

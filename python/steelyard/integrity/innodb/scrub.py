@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import lock_holder, scan_innodb, walk_innodb
-from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
+from steelyard.integrity.innodb.outcome import (
+    NOT_VERIFIED,
+    InnodbOutcome,
+    PageFinding,
+    Tablespace,
+    carried,
+)
 from steelyard.integrity.innodb.unread import (
     files_of_other_engines,
     require_unpacked,
@@ -198,10 +204,11 @@ def _notes(
             f"{without} pages have no checksum: only their LSN, number, tablespace and type were "
             "checked; damage in rows is not seen"
         )
-    for unverified in ("compressed", "encrypted"):
-        if count := pages.get(f"not verified: {unverified}"):
+    for carries in NOT_VERIFIED:
+        if count := pages.get(carries):
+            what = carries.removeprefix("not verified: ")
             notes.append(
-                f"{count} pages are {unverified}: their checksum is that of what they were "
+                f"{count} pages are {what}: their checksum is that of what they were "
                 "before, and was not verified"
             )
     if running:
