@@ -18,6 +18,7 @@ from steelyard.engines.postgres.life.control import (
     read_regular,
 )
 from steelyard.integrity.scrub.backup.archive_paths import manifest_end
+from steelyard.integrity.scrub.backup.packed_backups import refuse_framed_pages
 from steelyard.integrity.scrub.layout import ClusterLayout, read_error, read_layout, read_major
 from steelyard.integrity.scrub.wal import log_end, parse_lsn
 from steelyard.model.errors import UsageError
@@ -66,6 +67,7 @@ def inspect_cluster(
         raise read_error(directory, error) from error
     if not stat.S_ISDIR(mode):
         raise UsageError(f'not a data directory: "{directory}" is a file')
+    refuse_framed_pages(directory)
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
     lock = None if backup else read_pid_file(directory)
     pid = _visible_pid(directory) if backup else _server_pid(directory, trust_pid_file=not crashed)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from steelyard.engines.postgres.intake.manifest import manifest_sizes
 from steelyard.engines.postgres.life.control import open_regular
+from steelyard.integrity.scrub.backup.packed_backups import file_hint
 from steelyard.integrity.scrub.wal import parse_lsn
 from steelyard.model.errors import UsageError
 from steelyard.model.files.bounded_json import JsonError
@@ -34,7 +35,7 @@ def archives_of(path: Path) -> list[Path]:
         if not name.startswith("base."):
             raise UsageError(
                 f'not the archive of a base backup: "{path}"',
-                hint="Name base.tar, or the directory that holds it.",
+                hint=file_hint(path),
             )
     else:
         directory, name = (
