@@ -199,6 +199,31 @@ fn a_suspect_that_is_sound_later_is_dismissed_and_one_that_stays_is_not() {
 }
 
 #[test]
+fn a_suspect_whose_file_cannot_be_opened_any_more_is_not_dismissed_unless_it_is_gone() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 4, 9);
+    let segments = made.walk().segments;
+    let look = Look {
+        segments: &segments,
+        earlier: &[],
+        judge: options(1).judge,
+        segment_blocks: SEGMENT_BLOCKS,
+    };
+    let again = || {
+        let gaps = [Duration::from_millis(1); 2];
+        let never = AtomicBool::new(false);
+        recheck(vec![suspect(1)], &look, &gaps, &never, |_| {})
+    };
+    fs::remove_file(&path).expect("removed");
+    let gone = again();
+    assert_eq!((gone.wrong.len(), gone.dismissed.len()), (0, 1));
+    fs::create_dir(&path).expect("made");
+    let refused = again();
+    assert_eq!((refused.wrong.len(), refused.dismissed.len()), (1, 0));
+    assert_eq!(refused.wrong[0].wrong.fault, Fault::Unreadable);
+}
+
+#[test]
 fn what_was_cached_stays_and_what_was_not_is_dropped_again() {
     let made = Made::new();
     let cold = made.relation("base/5/1", 0, 600, 9);

@@ -50,6 +50,7 @@ _TABLESPACES = (".ibd", ".ibu")
 
 def directory_hint(directory: Path) -> str:
     """What to name in place of a directory that is no data directory."""
+    directory = Path(os.path.realpath(directory))
     names = _names(directory)
     if {"backup.info", "data"} <= names:
         return _BARMAN
@@ -77,7 +78,8 @@ def file_hint(path: Path) -> str:
 def refuse_framed_pages(directory: Path) -> None:
     """UsageError: it looks like a data directory, and pg_probackup wrote its files, in which pages
     are compressed, and those without rows left out."""
-    if (directory.parent / "backup_content.control").is_file():
+    above = os.path.dirname(os.path.realpath(directory))
+    if os.path.isfile(os.path.join(above, "backup_content.control")):
         raise UsageError(
             f'a backup of pg_probackup cannot be scrubbed: "{directory}"',
             detail="Its files hold pages in a form that no server reads.",
