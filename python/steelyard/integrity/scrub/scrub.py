@@ -16,7 +16,11 @@ from steelyard.engines.postgres.sql.relation_files import (
     local_conninfo,
     read_relations,
 )
-from steelyard.integrity.scrub.backup.archive_paths import archives_of, ignored_archives
+from steelyard.integrity.scrub.backup.archive_paths import (
+    archives_of,
+    ignored_archives,
+    require_seekable,
+)
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
@@ -122,6 +126,8 @@ def _usage_errors(path: Path) -> Iterator[None]:
 
 def _prepare(request: ScrubRequest) -> _Preparation:
     archives = archives_of(request.path) if request.path.exists() else []
+    if request.max_rate:
+        require_seekable(archives, "--max-rate")
     archive = _read_archives(archives) if archives else None
     state = archive.state if archive else _inspect(request)
     catalogue = _catalogue(request, state)

@@ -17,6 +17,7 @@ from integrity.made_files import cluster_at, control_file, empty_page, mapped_cl
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from steelyard.model.errors import UsageError
 
 LABEL = b"START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\n"
 SPACE = "PG_18_202506291"
@@ -201,3 +202,13 @@ def test_a_directory_into_which_its_archive_was_unpacked_is_read_itself(
     assert (label, "name it to scrub it" in why) == (name, True)
     if name != "base.tar.zst":
         assert scrubbed(data / name).bad == ()
+
+
+def test_a_rate_that_cannot_be_kept_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "base.tar").write_bytes(archive())
+    request = ScrubRequest(tmp_path, max_rate=1e8)
+    assert scrub(request, lambda *_: None).exit_status == 0
+    (tmp_path / "16400.tar.gz").write_bytes(gzip.compress(archive()))
+    with pytest.raises(UsageError, match=r"--max-rate cannot be kept to .*16400\.tar\.gz"):
+        scrub(request, lambda *_: None)
+    assert scrubbed(tmp_path).exit_status == 0

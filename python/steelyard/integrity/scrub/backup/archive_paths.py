@@ -72,6 +72,18 @@ def ignored_archives(directory: Path) -> list[tuple[str, str]]:
     ]
 
 
+def require_seekable(paths: Sequence[Path], option: str) -> None:
+    """UsageError: of these archives one is compressed, and is read through as fast as it unpacks,
+    whatever `option` says."""
+    for path in paths:
+        if path.suffix != ".tar":
+            raise UsageError(
+                f'{option} cannot be kept to for a compressed archive: "{path}"',
+                hint="Leave it out (`ionice -c 3 steelyard scrub ...` spares others), or unpack "
+                "the archives first.",
+            )
+
+
 def unreadable_archives(paths: Sequence[Path]) -> list[Path]:
     """Archives beside these, of tablespaces or the log, that are packed in a way not known here."""
     read = {path.name.partition(".")[0] for path in paths}
