@@ -384,7 +384,8 @@ def _name_relations(
         return findings, []
     files = [RelationFile(f.database, f.tablespace, f.filenode) for f in findings]
     try:
-        relations = read_relations(files, request.server or local_conninfo(request.path))
+        server = request.server or local_conninfo(request.path)
+        relations = read_relations(files, server, state.layout.system_identifier)
     except EngineError as error:
         first = (error.detail or error.primary).splitlines()[0]
         return findings, [f"relations are not named: {first} (--server CONNINFO names a server)"]
