@@ -35,6 +35,10 @@ _ELSEWHERE = (
     "read were the files below the directory, and those that .isl files there name: not what a "
     "server keeps elsewhere by innodb_data_home_dir, innodb_undo_directory or innodb_directories"
 )
+_MISSING = (
+    "not seen: tablespaces that are missing as a whole: which ones belong to it, its dictionary "
+    "alone says"
+)
 
 Progress = Callable[[int, int, int, int], None]
 """Called with bytes read, bytes in all, wrong pages, and pages that are being reread."""
@@ -194,7 +198,7 @@ def _notes(
     tablespaces: Sequence[Tablespace],
     scanned: InnodbScanned,
 ) -> list[str]:
-    notes = [_ELSEWHERE]
+    notes = [_ELSEWHERE, _MISSING]
     if others := files_of_other_engines(request.path):
         listed = ", ".join(f"{count} of {engine}" for engine, count in others.items())
         notes.append(f"files with tables of other storage engines were not read: {listed}")
