@@ -33,6 +33,7 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
+from steelyard.integrity.scrub.links import link_notes
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.missing.missing import (
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from steelyard._core import Scanned
     from steelyard.integrity.scrub.backup.archives import Archive
 
-MOST_LINKS = 10
-"""Symbolic links that are listed."""
 Omissions = list[tuple[str, str]]
 """(label, reason) of files that were not scanned."""
 
@@ -139,7 +138,7 @@ def _prepare(request: ScrubRequest) -> _Preparation:
     remaining = state_file.remaining(segments) if state_file else segments
     notes = [catalogue.note] if catalogue else []
     if archive is None:
-        notes += _link_notes(request.path, segments)
+        notes += link_notes(state, segments)
     if state_file and len(remaining) < len(segments):
         notes.append(
             f"{len(segments) - len(remaining)} files were read before, since "
@@ -289,16 +288,6 @@ def _segments(
     ]
     skipped += ignored_archives(path)
     return whole_segments(segments, state.layout), skipped, denied
-
-
-def _link_notes(directory: Path, segments: Sequence[Segment]) -> list[str]:
-    """Notes on relation files and databases that are symbolic links: what they lead to was read."""
-    labels = {s.label for s in segments} | {s.label.rpartition("/")[0] for s in segments}
-    links = sorted(label for label in labels if os.path.islink(directory / label))
-    if not links:
-        return []
-    more = f", and {len(links) - MOST_LINKS} more" if len(links) > MOST_LINKS else ""
-    return [f"symbolic links were followed: {', '.join(links[:MOST_LINKS])}{more}"]
 
 
 def _scan_progress(
