@@ -125,6 +125,22 @@ def test_what_stands_in_directories_below_is_read_however_deep(tmp_path: Path) -
     assert (label, "scrub it by itself" in reason) == ("old", True)
 
 
+def test_what_is_read_outside_of_the_directory_is_named(tmp_path: Path) -> None:
+    """In a copy, the original's: an .isl file and a link keep their paths."""
+    data = directory(tmp_path, {"t": table(5, 4)})
+    assert not any("outside" in note for note in scrubbed(data).notes)
+    away = tmp_path / "original"
+    away.mkdir()
+    for number, name in enumerate(("far", "linked"), start=6):
+        (away / f"{name}.ibd").write_bytes(b"".join(table(number, 4)))
+    (data / "d/far.isl").write_text(f"{away}/far.ibd\n")
+    (data / "d/linked.ibd").symlink_to(away / "linked.ibd")
+    (data / "d/inside.ibd").symlink_to("t.ibd")
+    [note] = [note for note in scrubbed(data).notes if "outside" in note]
+    where = f"d/far.isl at {away.resolve()}/far.ibd, d/linked.ibd at {away.resolve()}/linked.ibd"
+    assert note.startswith(f"read outside of the directory: {where}; of a copy")
+
+
 def test_tables_of_other_storage_engines_are_said_not_to_be_read(tmp_path: Path) -> None:
     data = directory(tmp_path, {"t": table(5, 4)})
     for name in ("d", "mysql", "#rocksdb"):

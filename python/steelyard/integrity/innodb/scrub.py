@@ -19,6 +19,7 @@ from steelyard.integrity.innodb.outcome import (
 )
 from steelyard.integrity.innodb.unread import (
     files_of_other_engines,
+    outside_note,
     require_unpacked,
     unread_files,
 )
@@ -70,7 +71,7 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
     except OSError as error:
         raise read_error(request.path, error) from error
     scanned = _scan(request, files, running, progress)
-    notes = []
+    notes = outside_note(request.path, [(file.label, file.path) for file in files])
     if not running and _was_started(request.path):
         running = True
         scanned = _rescan(request, files, scanned)
