@@ -88,3 +88,19 @@ def test_a_base_backup_may_hold_the_lock_file_of_the_server_that_it_was_taken_of
     lock.unlink()
     lock.symlink_to("nowhere")
     assert inspect_cluster(directory, backup=True).run_state is RunState.BACKUP
+
+
+@pytest.mark.parametrize("state", [6, 2])
+def test_a_copy_with_label_and_lock_file_recovers_from_where_the_label_says(
+    state: int, tmp_path: Path
+) -> None:
+    """As `rsync -a` of a directory makes it between the two calls of a backup."""
+    directory = cluster(tmp_path / "a", state, backup_start=0 if state == 6 else 5)
+    (directory / "postmaster.pid").write_text("4000000\n/somewhere/else\n4000000000\n")
+    without = inspect_cluster(directory, crashed=True)
+    assert (without.run_state, without.replay_from) == (RunState.CRASHED, 0)
+    label = "START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\n"
+    (directory / "backup_label").write_text(label)
+    found = inspect_cluster(directory, crashed=True)
+    assert (found.run_state, found.replay_from) == (RunState.CRASHED, 0x2000028)
+    assert found.heals_torn, "whole pages are logged while a backup is taken"

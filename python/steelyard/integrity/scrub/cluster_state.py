@@ -96,8 +96,9 @@ def _cluster(
 ) -> ClusterState:
     if not recovering:
         return ClusterState(directory, layout, run_state, pid)
-    if pid is not None and (directory / "backup_label").is_file():
-        # The server is restoring this backup right now.
+    if (directory / "backup_label").is_file():
+        # A server restores this backup right now, or will when it is started: by this label, not
+        # by the control file (read_backup_label of access/transam/xlogrecovery.c).
         return replace(_directory_backup(directory, layout), run_state=run_state, pid=pid)
     ends = [log_end(directory, layout.redo, layout.timeline, layout.wal_segment_bytes)]
     # Archive recovery may read its log from elsewhere; it is known to reach these LSNs.
