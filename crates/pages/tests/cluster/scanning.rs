@@ -2,6 +2,7 @@
 //! only.
 
 use std::fs;
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -244,6 +245,35 @@ fn what_was_cached_stays_and_what_was_not_is_dropped_again() {
     chosen.drop_behind = true;
     assert_eq!(scanned(&made.walk().segments, &chosen), (vec![], 1200));
     assert_eq!((cached(&cold), cached(&warm)), (Some(0), Some(all)));
+}
+
+#[test]
+fn of_an_archive_only_the_stretch_is_dropped_again() {
+    let made = Made::new();
+    let path = made.relation("base/5/1", 0, 300, 9);
+    let member = fs::read(&path).expect("read");
+    let warm = vec![b'h'; 100 * PAGE + 512]; // no multiple of a memory page
+    fs::write(&path, [warm.clone(), member].concat()).expect("written");
+    fs::File::open(&path)
+        .and_then(|file| file.sync_all())
+        .expect("synced");
+    drop_cache(&path);
+    if cached(&path) != Some(0) {
+        return; // a file system in memory, or a kernel that would not say
+    }
+    let mut file = fs::File::open(&path).expect("open");
+    file.read_exact(&mut vec![0; warm.len()]).expect("read");
+    let mut segments = made.walk().segments;
+    segments[0].offset = warm.len() as u64;
+    segments[0].bytes = 300 * PAGE as u64;
+    let before = cached(&path).expect("known");
+    let mut chosen = options(1);
+    chosen.drop_behind = true;
+    assert_eq!(scanned(&segments, &chosen), (vec![], 300));
+    let after = cached(&path).expect("known");
+    assert!(after >= warm.len() / 4096, "what was cached before stays");
+    // The kernel may keep what it read in one piece with pages that stay.
+    assert!(after < before + 64, "{after} of {before} pages");
 }
 
 fn drop_cache(path: &std::path::Path) {
