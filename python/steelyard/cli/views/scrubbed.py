@@ -83,6 +83,10 @@ def render(outcome: ScrubOutcome) -> str:
         f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
     ]
+    if outcome.empty:
+        lines.append(
+            f"{outcome.empty} blocks are all zeroes: never written, or lost; no check tells which"
+        )
     lines += _passed_over(outcome, "blocks")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:

@@ -331,6 +331,7 @@ def _outcome(
         files=scanned["files"],
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
+        empty=scanned["empty"],
         seconds=0.0,
         bad=tuple(finding for finding in findings if not finding.needs_replay),
         needs_replay=tuple(finding for finding in findings if finding.needs_replay),

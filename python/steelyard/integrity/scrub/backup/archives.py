@@ -357,6 +357,7 @@ def scan_compressed(
         "files": 0,
         "blocks": 0,
         "bytes": 0,
+        "empty": 0,
         "wrong": [],
         "dismissed": [],
         "uncounted": 0,
@@ -390,6 +391,8 @@ def _check_pages(
         fault = judge_page(page, block, layout.checksums) if whole else ("short", 0, 0, 0, 0)
         if fault is not None:
             scanned["wrong"].append((number, block, fault))
+        elif page[14:16] == b"\0\0":  # pd_upper: nothing was ever put on it
+            scanned["empty"] += 1
         scanned["bytes"] += len(page)
         scanned["blocks"] += whole
         block += 1
