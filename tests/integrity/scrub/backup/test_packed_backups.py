@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,15 @@ def test_a_file_is_refused_with_what_to_name(name: str, typed: str, tmp_path: Pa
     refused = refusal(tmp_path / name)
     assert refused.primary.startswith("not the archive of a base backup: ")
     assert typed in (refused.hint or "")
+
+
+def test_an_archive_of_a_directory_with_its_name_is_refused_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    """`tar -cf base.tar main`, not of what is in it."""
+    mapped_cluster_at(tmp_path / "main")
+    with tarfile.open(tmp_path / "base.tar", "w") as opened:
+        opened.add(tmp_path / "main", "main")
+    refused = refusal(tmp_path / "base.tar")
+    assert refused.primary.endswith('has no file "PG_VERSION" at its top')
+    assert refused.hint == "Unpack it, and scrub the directory that holds PG_VERSION."

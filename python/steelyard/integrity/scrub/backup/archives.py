@@ -293,7 +293,10 @@ def _state(paths: list[Path], listing: _Listing) -> ClusterState:
     if missing and path in listing.broken:
         layout = _guessed_layout(paths, missing[0], listing)
     elif missing:
-        raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
+        raise UsageError(
+            f'not a base backup: "{path}" has no file "{missing[0]}" at its top',
+            hint=f"Unpack it, and scrub the directory that holds {missing[0]}.",
+        )
     else:
         major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
         layout = _layout_in(small[_CONTROL], major)
@@ -350,8 +353,7 @@ def scan_compressed(
 ) -> Scanned:
     """Check every page of the wanted segments; without seeking, all members are read through.
 
-    Ends where an archive is broken, which read_archives has reported; where it has not, the
-    archive was changed or could not be read since, and is among those denied.
+    Ends where an archive is broken; where read_archives has not reported that, it is denied.
     """
     scanned: Scanned = {
         "files": 0,
