@@ -60,9 +60,7 @@ def test_the_state_of_another_copy_of_the_cluster_is_refused(
     assert state.exists()
 
 
-def test_what_was_read_without_checksums_is_not_left_out_with_them(
-    data: Path, state: Path
-) -> None:
+def test_what_was_read_without_checksums_is_not_left_out_with_them(data: Path, state: Path) -> None:
     (data / "global/pg_control").write_bytes(control_file(checksums=1))
     with pytest.raises(UsageError, match="not of a scrub") as refused:
         scrubbed(data, state)
@@ -85,9 +83,7 @@ def test_the_next_backup_in_the_same_place_is_another_copy(data: Path, tmp_path:
 @pytest.mark.parametrize(
     "text", ['{"format": 1, "scrub_of": 7, "began": "yesterday"}\n', "7\n", "[]\n", "words\n"]
 )
-def test_what_is_no_state_of_this_format_is_refused(
-    text: str, data: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_state_of_this_format_is_refused(text: str, data: Path, tmp_path: Path) -> None:
     (tmp_path / "state").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="not of a scrub of this cluster"):
         scrubbed(data, tmp_path / "state")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 NOT_VERIFIED = ("not verified: compressed", "not verified: encrypted")
 """What pages carry whose checksum is that of something else than what is in the file."""
 
