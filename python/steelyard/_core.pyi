@@ -143,6 +143,7 @@ class Scanned(TypedDict):
     files: int
     blocks: int
     bytes: int
+    empty: int  # blocks that are all zeroes
     wrong: list[tuple[int, int, Told]]  # (index of the segment, block, what is wrong)
     dismissed: list[tuple[int, int, Told]]  # sound at a later look, or gone
     uncounted: int  # wrong blocks beyond the 10,000 that are listed

@@ -56,3 +56,19 @@ def cluster_at(directory: Path, major: str = "18", control: bytes | None = None)
     (directory / "global/pg_control").write_bytes(made)
     (directory / "base/5/16384").write_bytes(empty_page() * 3)
     return directory
+
+
+def relation_map(*entries: tuple[int, int]) -> bytes:
+    """A pg_filenode.map of 16 or later (utils/cache/relmapper.c): (OID, file number)."""
+    content = struct.pack("<Ii", 0x592717, len(entries))
+    content += b"".join(struct.pack("<II", *entry) for entry in entries)
+    content = content.ljust(8 + 64 * 8, b"\0")
+    return content + struct.pack("<I", crc32c(content))
+
+
+def mapped_cluster_at(directory: Path) -> Path:
+    """A data directory of 18 that is sound: it also has maps, of no catalogue."""
+    cluster_at(directory)
+    for home in ("global", "base/5"):
+        (directory / home / "pg_filenode.map").write_bytes(relation_map())
+    return directory

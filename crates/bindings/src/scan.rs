@@ -322,6 +322,7 @@ fn answer<'py>(
     found.set_item("files", counts.files.load(Ordering::Relaxed))?;
     found.set_item("blocks", counts.blocks.load(Ordering::Relaxed))?;
     found.set_item("bytes", counts.bytes.load(Ordering::Relaxed))?;
+    found.set_item("empty", counts.empty.load(Ordering::Relaxed))?;
     found.set_item("wrong", listed(&checked.wrong))?;
     found.set_item("dismissed", listed(&checked.dismissed))?;
     let untold = checked.wrong.len().saturating_sub(MOST_TOLD) as u64;

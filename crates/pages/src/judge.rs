@@ -67,23 +67,27 @@ impl Judge {
     }
 
     /// Judges the whole pages of `buffer`, which begins with block `first`; `wrong` gets (index of
-    /// the page in the buffer, what is wrong). `computed` is room for checksums.
+    /// the page in the buffer, what is wrong). `computed` is room for checksums. Returns how many
+    /// are all zeroes: sound, and not to be told from pages that were lost.
     pub fn pages(
         &self,
         buffer: &[u8],
         first: u32,
         computed: &mut Vec<u16>,
         mut wrong: impl FnMut(usize, Wrong),
-    ) {
+    ) -> u64 {
         computed.clear();
         if self.checksums {
             page_checksums(self.kernel, buffer, self.page_bytes, first, computed);
         }
+        let mut empty = 0;
         for (index, page) in buffer.chunks_exact(self.page_bytes).enumerate() {
-            if let Some(found) = self.compared(page, computed.get(index).copied()) {
-                wrong(index, found);
+            match self.compared(page, computed.get(index).copied()) {
+                Some(found) => wrong(index, found),
+                None => empty += u64::from(Header::of(page).is_new()),
             }
         }
+        empty
     }
 
     fn compared(&self, page: &[u8], computed: Option<u16>) -> Option<Wrong> {

@@ -29,7 +29,7 @@ impl OpenStretch {
     pub fn open(path: &Path, offset: u64, bytes: u64, drop_behind: bool) -> io::Result<Self> {
         let file = open_with(path, libc::O_NOATIME).or_else(|_| open_regular(path))?;
         let residency = drop_behind
-            .then(|| Residency::of(&file, offset + bytes))
+            .then(|| Residency::of(&file, offset, offset + bytes))
             .flatten();
         advise(&file, offset, bytes, Advice::Sequential);
         Ok(Self {

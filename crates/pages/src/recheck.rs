@@ -8,6 +8,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -128,18 +129,19 @@ impl Look<'_> {
         let index = u64::from(suspect.block % self.segment_blocks);
         let page_bytes = self.judge.page_bytes;
         let mut page = vec![0; page_bytes];
-        let open = OpenStretch::open(&segment.path, segment.offset, segment.bytes, false).ok()?;
+        let unreadable = Wrong {
+            fault: Fault::Unreadable,
+            ..suspect.wrong
+        };
+        let open = OpenStretch::open(&segment.path, segment.offset, segment.bytes, false);
+        let open = match open {
+            Ok(open) => open,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(_) => return Some((unreadable, 0)),
+        };
         let bytes = match open.read(index * page_bytes as u64, &mut page) {
             Ok(bytes) => bytes,
-            Err(_) => {
-                return Some((
-                    Wrong {
-                        fault: Fault::Unreadable,
-                        ..suspect.wrong
-                    },
-                    0,
-                ))
-            }
+            Err(_) => return Some((unreadable, 0)),
         };
         let bytes = match segment.offset {
             0 => bytes,

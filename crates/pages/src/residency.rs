@@ -1,4 +1,6 @@
 //! Finds which parts of a file the page cache held before a scan, so that only the rest is dropped.
+//!
+//! Of a stretch alone: an archive of a terabyte has many thousands of them, and is looked at once.
 
 use std::fs::File;
 use std::num::NonZeroU64;
@@ -6,21 +8,27 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::{fadvise, Advice};
 
-/// One byte a memory page: bit 0 is set where the page was in the cache.
+/// One byte a memory page of a stretch: bit 0 is set where the page was in the cache.
 pub struct Residency {
     pages: Vec<u8>,
+    /// Which memory page of the file the first one is.
+    first: u64,
     page_bytes: u64,
 }
 
 impl Residency {
-    /// Looks at the whole file; None where the kernel gives no answer.
+    /// Looks at a file between two offsets; None where the kernel gives no answer.
     ///
     /// mincore(2) answers truthfully only to the owner of the file and to users who may write to
     /// it; to others all of it seems to be cached, and then nothing is dropped.
-    pub fn of(file: &File, bytes: u64) -> Option<Self> {
-        let length = usize::try_from(bytes).ok().filter(|length| *length > 0)?;
+    pub fn of(file: &File, from: u64, to: u64) -> Option<Self> {
         let page_bytes = rustix::param::page_size() as u64;
-        if cached_pages(file).is_some_and(|cached| cached >= bytes.div_ceil(page_bytes)) {
+        let first = from / page_bytes;
+        let begin = first * page_bytes;
+        let bytes = to.checked_sub(begin).filter(|bytes| *bytes > 0)?;
+        let length = usize::try_from(bytes).ok()?;
+        let start = libc::off_t::try_from(begin).ok()?;
+        if cached_pages(file, begin, bytes).is_some_and(|n| n >= bytes.div_ceil(page_bytes)) {
             return None; // all of it: nothing is to be dropped
         }
         let mut pages = vec![0u8; bytes.div_ceil(page_bytes) as usize];
@@ -32,7 +40,7 @@ impl Residency {
                 libc::PROT_READ,
                 libc::MAP_SHARED,
                 file.as_raw_fd(),
-                0,
+                start,
             );
             if mapped == libc::MAP_FAILED {
                 return None;
@@ -41,7 +49,11 @@ impl Residency {
             libc::munmap(mapped, length);
             done
         };
-        (done == 0).then_some(Self { pages, page_bytes })
+        (done == 0).then_some(Self {
+            pages,
+            first,
+            page_bytes,
+        })
     }
 
     /// Whether nothing between two offsets was in the cache.
@@ -51,8 +63,7 @@ impl Residency {
 
     /// Drops from the cache what was not in it before, between two offsets.
     pub fn drop_behind(&self, file: &File, from: u64, to: u64) {
-        let first = from / self.page_bytes;
-        let mut at = first;
+        let mut at = (from / self.page_bytes).max(self.first);
         for run in self.in_range(from, to).chunk_by(|a, b| a & 1 == b & 1) {
             let length = run.len() as u64;
             if run[0] & 1 == 0 {
@@ -68,19 +79,19 @@ impl Residency {
     }
 
     fn in_range(&self, from: u64, to: u64) -> &[u8] {
-        let last = (to.div_ceil(self.page_bytes) as usize).min(self.pages.len());
-        let first = ((from / self.page_bytes) as usize).min(last);
+        let inside = |page: u64| page.saturating_sub(self.first) as usize;
+        let last = inside(to.div_ceil(self.page_bytes)).min(self.pages.len());
+        let first = inside(from / self.page_bytes).min(last);
         &self.pages[first..last]
     }
 }
 
-/// How many pages of a file are cached, by cachestat(2) of Linux 6.5, which is quicker than
+/// How many pages of a stretch are cached, by cachestat(2) of Linux 6.5, which is quicker than
 /// mincore(2); None where the kernel does not have it, or gives no answer.
-fn cached_pages(file: &File) -> Option<u64> {
+fn cached_pages(file: &File, from: u64, bytes: u64) -> Option<u64> {
     // The same number on every architecture.
     const CACHESTAT: libc::c_long = 451;
-    // Offset and length; a length of zero means to the end.
-    let whole = [0u64; 2];
+    let range = [from, bytes];
     // Cached, dirty, under write-back, evicted, recently evicted.
     let mut counts = [0u64; 5];
     // SAFETY: both structures have the size that the kernel expects, and outlive the call.
@@ -88,7 +99,7 @@ fn cached_pages(file: &File) -> Option<u64> {
         libc::syscall(
             CACHESTAT,
             file.as_raw_fd(),
-            whole.as_ptr(),
+            range.as_ptr(),
             counts.as_mut_ptr(),
             0,
         )

@@ -1,7 +1,7 @@
 //! Scans segments by several threads: every page is read once and judged.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::Mutex;
 
@@ -32,6 +32,8 @@ pub struct Progress {
     pub bytes: AtomicU64,
     pub blocks: AtomicU64,
     pub files: AtomicU64,
+    /// Blocks of zeroes.
+    pub empty: AtomicU64,
     pub stop: AtomicBool,
 }
 
@@ -66,6 +68,7 @@ struct Scan<'a> {
     options: &'a Options,
     /// Of each segment.
     entries: Vec<Mutex<Vec<Entry>>>,
+    empty: &'a AtomicU64,
 }
 
 /// One thread of a scan.
@@ -73,6 +76,8 @@ struct Judging<'a> {
     scan: &'a Scan<'a>,
     events: Sender<Event>,
     computed: Vec<u16>,
+    /// Pages of what comes next that are zeroes because they could not be read.
+    unreadable: u64,
 }
 
 /// Scans the segments. `event` is called in this thread, `tick` ten times a second; it returns
@@ -90,6 +95,7 @@ pub fn scan(
         earlier,
         options,
         entries: segments.iter().map(|_| Mutex::default()).collect(),
+        empty: &progress.empty,
     };
     let pieces = scan.pieces(progress);
     std::thread::scope(|scope| {
@@ -99,6 +105,7 @@ pub fn scan(
                 scan: &scan,
                 events: sender.clone(),
                 computed: Vec::new(),
+                unreadable: 0,
             };
             let pieces = &pieces;
             scope.spawn(move || pieces.read(&mut judging));
@@ -155,9 +162,12 @@ impl Reader for Judging<'_> {
         let first = self.scan.block(number, at);
         let whole = chunk.len() / judge.page_bytes;
         let mut unsound = Vec::new();
-        judge.pages(chunk, first, &mut self.computed, |index, wrong| {
+        let empty = judge.pages(chunk, first, &mut self.computed, |index, wrong| {
             unsound.push((index, wrong))
         });
+        let unreadable = std::mem::take(&mut self.unreadable);
+        let empty = empty.saturating_sub(unreadable);
+        self.scan.empty.fetch_add(empty, Ordering::Relaxed);
         let earlier = earlier.get(number).copied().flatten();
         if options.entries || earlier.is_some() {
             let index = (at / judge.page_bytes as u64) as usize;
@@ -187,6 +197,7 @@ impl Reader for Judging<'_> {
     }
 
     fn unreadable(&mut self, number: usize, at: u64) {
+        self.unreadable += 1;
         let block = self.scan.block(number, at);
         let _ = self.events.send(told(number, block, Fault::Unreadable));
     }

@@ -33,6 +33,7 @@ def test_a_sound_directory_is_sound_and_its_algorithms_are_summed(tmp_path: Path
     assert [path for path, _ in outcome.skipped] == ["ibtmp1"]
     assert any("33 pages have no checksum" in note for note in outcome.notes)
     assert any("not what a server keeps elsewhere by innodb_data" in n for n in outcome.notes)
+    assert any(n.startswith("not seen: tablespaces that are missing") for n in outcome.notes)
 
 
 def test_findings_say_where_and_why(tmp_path: Path) -> None:
@@ -101,6 +102,43 @@ def test_what_is_no_tablespace_is_not_missed(name: str, tmp_path: Path) -> None:
     (data / name).symlink_to(tmp_path / "not there")
     (data / "d" / "undo.log").write_bytes(b"words")
     assert (scrubbed(data).denied, scrubbed(data).exit_status) == ((), 0)
+
+
+def test_what_stands_in_directories_below_is_read_however_deep(tmp_path: Path) -> None:
+    """As innodb_undo_directory and DATA DIRECTORY may put it below the data directory."""
+    data = directory(tmp_path, {"t": table(5, 4)})
+    damaged = table(6, 9)
+    damaged[3] = damaged[4]
+    for name in ("undo", "far/shop", "old"):
+        (data / name).mkdir(parents=True)
+    (data / "undo/undo_001").write_bytes(b"".join(table(7, 9)))
+    (data / "far/shop/u.ibd").write_bytes(b"".join(damaged))
+    (data / "far/shop/v.ibd.zst").write_bytes(b"packed")
+    (data / "old/ibdata1").write_bytes(b"".join(table(0, 9)))
+    (data / "old/w.ibd.zst").write_bytes(b"packed")
+    outcome = scrubbed(data)
+    read = [each.path for each in outcome.tablespaces]
+    assert read == ["d/t.ibd", "far/shop/u.ibd", "undo/undo_001", "ibdata1"]
+    assert [(each.path, each.block) for each in outcome.bad] == [("far/shop/u.ibd", 3)]
+    assert [label for label, _ in outcome.denied] == ["far/shop/v.ibd.zst"]
+    ((label, reason),) = outcome.skipped
+    assert (label, "scrub it by itself" in reason) == ("old", True)
+
+
+def test_what_is_read_outside_of_the_directory_is_named(tmp_path: Path) -> None:
+    """In a copy, the original's: an .isl file and a link keep their paths."""
+    data = directory(tmp_path, {"t": table(5, 4)})
+    assert not any("outside" in note for note in scrubbed(data).notes)
+    away = tmp_path / "original"
+    away.mkdir()
+    for number, name in enumerate(("far", "linked"), start=6):
+        (away / f"{name}.ibd").write_bytes(b"".join(table(number, 4)))
+    (data / "d/far.isl").write_text(f"{away}/far.ibd\n")
+    (data / "d/linked.ibd").symlink_to(away / "linked.ibd")
+    (data / "d/inside.ibd").symlink_to("t.ibd")
+    [note] = [note for note in scrubbed(data).notes if "outside" in note]
+    where = f"d/far.isl at {away.resolve()}/far.ibd, d/linked.ibd at {away.resolve()}/linked.ibd"
+    assert note.startswith(f"read outside of the directory: {where}; of a copy")
 
 
 def test_tables_of_other_storage_engines_are_said_not_to_be_read(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from integrity.made_files import crc32c
 from steelyard._core import read_control
 from steelyard.integrity.scrub.cluster_state import RunState, inspect_cluster
+from steelyard.model.errors import UsageError
 
 MB = 1 << 20
 
@@ -55,3 +59,48 @@ def test_a_process_that_may_not_be_looked_into_runs_unless_the_user_knows_better
         77,
     )
     assert inspect_cluster(directory, crashed=True).run_state is RunState.CRASHED
+
+
+def test_the_directory_of_a_server_that_runs_is_no_base_backup(tmp_path: Path) -> None:
+    """Its pages would be judged by one look each, and excused by a log that goes on."""
+    directory = cluster(tmp_path / "a", 6)
+    lock = directory / "postmaster.pid"
+    with subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"],
+        cwd=directory,
+        stdin=subprocess.PIPE,
+    ) as server:
+        lock.write_text(f"{server.pid}\n{directory}\n4000000000\n")
+        with pytest.raises(UsageError, match="a server runs in") as refused:
+            inspect_cluster(directory, backup=True)
+        assert "Leave out --base-backup" in (refused.value.hint or "")
+        server.communicate()
+    assert inspect_cluster(directory, backup=True).run_state is RunState.BACKUP
+
+
+def test_a_base_backup_may_hold_the_lock_file_of_the_server_that_it_was_taken_of(
+    tmp_path: Path,
+) -> None:
+    directory = cluster(tmp_path / "a", 6)
+    lock = directory / "postmaster.pid"
+    lock.write_text(f"{os.getpid()}\n/somewhere/else\n4000000000\n")
+    assert inspect_cluster(directory, backup=True).run_state is RunState.BACKUP
+    lock.unlink()
+    lock.symlink_to("nowhere")
+    assert inspect_cluster(directory, backup=True).run_state is RunState.BACKUP
+
+
+@pytest.mark.parametrize("state", [6, 2])
+def test_a_copy_with_label_and_lock_file_recovers_from_where_the_label_says(
+    state: int, tmp_path: Path
+) -> None:
+    """As `rsync -a` of a directory makes it between the two calls of a backup."""
+    directory = cluster(tmp_path / "a", state, backup_start=0 if state == 6 else 5)
+    (directory / "postmaster.pid").write_text("4000000\n/somewhere/else\n4000000000\n")
+    without = inspect_cluster(directory, crashed=True)
+    assert (without.run_state, without.replay_from) == (RunState.CRASHED, 0)
+    label = "START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\n"
+    (directory / "backup_label").write_text(label)
+    found = inspect_cluster(directory, crashed=True)
+    assert (found.run_state, found.replay_from) == (RunState.CRASHED, 0x2000028)
+    assert found.heals_torn, "whole pages are logged while a backup is taken"

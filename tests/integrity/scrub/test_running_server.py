@@ -60,6 +60,19 @@ def test_damage_under_a_running_server_is_found_and_named(
     assert "REINDEX" in finding_facts(named["public.plain_pkey"])["advice"]
 
 
+def test_the_server_of_another_cluster_names_no_relation(
+    made: Made, cluster: Cluster, file_of: FileOf, made_of: Callable[[str], Made]
+) -> None:
+    """The numbers of its files are those of other tables, and an index would be made anew."""
+    plant(file_of("plain"), 3 * PAGE + 5000, b"\xff\x00\xff")
+    other = made_of("16" if made.engine.identity.version.startswith("18") else "18")
+    with running(other) as foreign:
+        outcome = scrubbed(cluster.directory, server=conninfo_of(foreign.address))
+    assert [(f.block, f.relation) for f in outcome.bad] == [(3, None)]
+    [note] = [note for note in outcome.notes if note.startswith("relations are not named: ")]
+    assert "the server is of another cluster" in note
+
+
 def test_what_nobody_looked_at_again_is_not_said_to_have_been(made: Made, cluster: Cluster) -> None:
     with running(made):
         outcome = scrubbed(cluster.directory, max_rate=0.0)

@@ -1,8 +1,10 @@
 //! Finds the tablespaces of an InnoDB data directory: system, undo, general, one file a table.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
@@ -34,24 +36,24 @@ pub struct Found {
     pub skipped: Vec<Skipped>,
     /// What belongs to the instance and could not be read.
     pub denied: Vec<Skipped>,
+    system: Vec<(u32, PathBuf, String)>,
+    /// Directories by device and number: links may lead back.
+    visited: HashSet<(u64, u64)>,
 }
 
-/// Walks a data directory. An error: it cannot be entered.
+/// The system tablespace's first file: where it is, there is a data directory.
+const FIRST_SYSTEM_FILE: &str = "ibdata1";
+
+/// Walks a data directory and every directory below it: those of databases, and those that
+/// innodb_undo_directory and the like name. An error: it cannot be entered.
 pub fn walk(directory: &Path) -> io::Result<Found> {
     let mut found = Found::default();
-    let mut system = Vec::new();
-    for (path, name) in sorted(directory)? {
-        match kind_of(&name) {
-            Kind::System(number) => system.push((number, path, name)),
-            Kind::Tablespace => found.tablespace(path, name),
-            Kind::Link => found.elsewhere(directory, &path, name),
-            Kind::Passing(reason) => found.skip(&name, reason),
-            Kind::Other if !name.starts_with('#') && name != "lost+found" && path.is_dir() => {
-                found.database(directory, &path, &name);
-            }
-            Kind::Other => {}
-        }
+    let entries = sorted(directory)?;
+    found.is_new(directory);
+    for (path, name) in entries {
+        found.entry(directory, path, &name, name.clone(), true);
     }
+    let mut system = std::mem::take(&mut found.system);
     system.sort();
     found.system_tablespace(system);
     Ok(found)
@@ -149,19 +151,43 @@ impl Found {
         }
     }
 
-    fn database(&mut self, directory: &Path, path: &Path, database: &str) {
+    /// What stands in a directory under a name; `label`: the same from the data directory on;
+    /// `descend`: whether it is entered if it is a directory itself.
+    fn entry(&mut self, directory: &Path, path: PathBuf, name: &str, label: String, descend: bool) {
+        match kind_of(name) {
+            Kind::System(number) => self.system.push((number, path, label)),
+            Kind::Tablespace => self.tablespace(path, label),
+            Kind::Link => self.elsewhere(directory, &path, label),
+            Kind::Passing(reason) => self.skip(&label, reason),
+            Kind::Other if name.starts_with('#') || name == "lost+found" || !path.is_dir() => {}
+            Kind::Other if descend => self.below(directory, &path, &label),
+            Kind::Other => self.skip(&label, "a directory below a linked one: not entered"),
+        }
+    }
+
+    fn below(&mut self, directory: &Path, path: &Path, label: &str) {
         let entries = match sorted(path) {
             Ok(entries) => entries,
-            Err(error) => return self.deny(database, error),
+            Err(error) => return self.deny(label, error),
         };
-        for (path, name) in entries {
-            let label = format!("{database}/{name}");
-            if name.ends_with(".ibd") {
-                self.tablespace(path, label);
-            } else if name.ends_with(".isl") {
-                self.elsewhere(directory, &path, label);
-            }
+        if !self.is_new(path) {
+            return;
         }
+        if entries.iter().any(|(_, name)| name == FIRST_SYSTEM_FILE) {
+            let reason = "another data directory, with a system tablespace: scrub it by itself";
+            return self.skip(label, reason);
+        }
+        // A link may lead anywhere, with all that is there below it.
+        let is_link = fs::symlink_metadata(path).is_ok_and(|status| status.is_symlink());
+        for (path, name) in entries {
+            let label = format!("{label}/{name}");
+            self.entry(directory, path, &name, label, !is_link);
+        }
+    }
+
+    /// Whether a directory was not walked yet.
+    fn is_new(&mut self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|status| self.visited.insert((status.dev(), status.ino())))
     }
 
     /// CREATE TABLE … DATA DIRECTORY, and CREATE TABLESPACE with a path, leave a file with the path

@@ -2,6 +2,7 @@
 //! only.
 
 use std::fs;
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -199,6 +200,31 @@ fn a_suspect_that_is_sound_later_is_dismissed_and_one_that_stays_is_not() {
 }
 
 #[test]
+fn a_suspect_whose_file_cannot_be_opened_any_more_is_not_dismissed_unless_it_is_gone() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384", 0, 4, 9);
+    let segments = made.walk().segments;
+    let look = Look {
+        segments: &segments,
+        earlier: &[],
+        judge: options(1).judge,
+        segment_blocks: SEGMENT_BLOCKS,
+    };
+    let again = || {
+        let gaps = [Duration::from_millis(1); 2];
+        let never = AtomicBool::new(false);
+        recheck(vec![suspect(1)], &look, &gaps, &never, |_| {})
+    };
+    fs::remove_file(&path).expect("removed");
+    let gone = again();
+    assert_eq!((gone.wrong.len(), gone.dismissed.len()), (0, 1));
+    fs::create_dir(&path).expect("made");
+    let refused = again();
+    assert_eq!((refused.wrong.len(), refused.dismissed.len()), (1, 0));
+    assert_eq!(refused.wrong[0].wrong.fault, Fault::Unreadable);
+}
+
+#[test]
 fn what_was_cached_stays_and_what_was_not_is_dropped_again() {
     let made = Made::new();
     let cold = made.relation("base/5/1", 0, 600, 9);
@@ -219,6 +245,35 @@ fn what_was_cached_stays_and_what_was_not_is_dropped_again() {
     chosen.drop_behind = true;
     assert_eq!(scanned(&made.walk().segments, &chosen), (vec![], 1200));
     assert_eq!((cached(&cold), cached(&warm)), (Some(0), Some(all)));
+}
+
+#[test]
+fn of_an_archive_only_the_stretch_is_dropped_again() {
+    let made = Made::new();
+    let path = made.relation("base/5/1", 0, 300, 9);
+    let member = fs::read(&path).expect("read");
+    let warm = vec![b'h'; 100 * PAGE + 512]; // no multiple of a memory page
+    fs::write(&path, [warm.clone(), member].concat()).expect("written");
+    fs::File::open(&path)
+        .and_then(|file| file.sync_all())
+        .expect("synced");
+    drop_cache(&path);
+    if cached(&path) != Some(0) {
+        return; // a file system in memory, or a kernel that would not say
+    }
+    let mut file = fs::File::open(&path).expect("open");
+    file.read_exact(&mut vec![0; warm.len()]).expect("read");
+    let mut segments = made.walk().segments;
+    segments[0].offset = warm.len() as u64;
+    segments[0].bytes = 300 * PAGE as u64;
+    let before = cached(&path).expect("known");
+    let mut chosen = options(1);
+    chosen.drop_behind = true;
+    assert_eq!(scanned(&segments, &chosen), (vec![], 300));
+    let after = cached(&path).expect("known");
+    assert!(after >= warm.len() / 4096, "what was cached before stays");
+    // The kernel may keep what it read in one piece with pages that stay.
+    assert!(after < before + 64, "{after} of {before} pages");
 }
 
 fn drop_cache(path: &std::path::Path) {

@@ -132,6 +132,57 @@ fn what_a_link_names_is_read_wherever_the_link_is() {
 }
 
 #[test]
+fn what_stands_in_directories_below_is_read_however_deep() {
+    let directory = Directory::new("below");
+    for below in ["undo", "far/shop", "system", "old/d", "#temporary"] {
+        fs::create_dir_all(directory.0.join(below)).expect("a directory can be made");
+    }
+    directory.write("ibdata1", &pages(0, 900)[..600]);
+    directory.write("system/ibdata2", &pages(0, 900)[600..]);
+    directory.write("undo/undo_001", &pages(2, 9));
+    directory.write("undo/more.ibu", &pages(3, 9));
+    directory.write("d/undo002", &pages(4, 9));
+    let mut damaged = pages(5, 40);
+    damaged[11][1000] ^= 4;
+    directory.write("far/shop/t.ibd", &damaged);
+    directory.write("#temporary/t.ibd", &damaged);
+    directory.write("old/ibdata1", &damaged);
+    directory.write("old/d/t.ibd", &damaged);
+    directory.write("far/x.dblwr", &damaged);
+    let elsewhere = Directory::new("elsewhere");
+    elsewhere.write("u.ibd", &pages(6, 4));
+    elsewhere.write("d/u.ibd", &damaged);
+    let linked = elsewhere.0.as_path();
+    for (link, to) in [
+        ("far/shop/again", Path::new("..")),
+        ("loop", Path::new(".")),
+        ("linked", linked),
+    ] {
+        std::os::unix::fs::symlink(to, directory.0.join(link)).expect("it can be linked");
+    }
+    let (found, scanned) = scanned(&directory.0);
+    let labels: Vec<&str> = found.files.iter().map(|f| f.label.as_str()).collect();
+    let wanted = [
+        "d/undo002",
+        "far/shop/t.ibd",
+        "linked/u.ibd",
+        "undo/more.ibu",
+        "undo/undo_001",
+        "ibdata1",
+        "system/ibdata2",
+    ];
+    assert_eq!(labels, wanted);
+    let wrong: Vec<_> = told(&found, &scanned)
+        .into_iter()
+        .map(|(label, page, fault, ..)| (label, page, fault))
+        .collect();
+    assert_eq!(wrong, [("far/shop/t.ibd".to_owned(), 11, Fault::Checksum)]);
+    let skipped: Vec<&str> = found.skipped.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(skipped, ["far/x.dblwr", "linked/d", "old"]);
+    assert_eq!(found.denied, []);
+}
+
+#[test]
 fn the_doublewrite_area_is_where_its_page_says() {
     let directory = Directory::new("doublewrite");
     let mut made = pages(0, 900);

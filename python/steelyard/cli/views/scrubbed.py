@@ -83,6 +83,10 @@ def render(outcome: ScrubOutcome) -> str:
         f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
     ]
+    if outcome.empty:
+        lines.append(
+            f"{outcome.empty} blocks are all zeroes: never written, or lost; no check tells which"
+        )
     lines += _passed_over(outcome, "blocks")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
     if outcome.needs_replay:
@@ -106,11 +110,17 @@ def _passed_over(outcome: ScrubOutcome | InnodbOutcome, blocks: str) -> list[str
     if outcome.vanished:
         lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
+    if (more := len(outcome.skipped) - MAX_SHOWN) > 0:
+        lines.append(f"... and {more} more skipped; --json lists them")
     return lines + not_read(outcome.denied)
 
 
 def _no_damage(outcome: ScrubOutcome | InnodbOutcome) -> str:
-    return "no damage found" if not outcome.denied else "no damage found in what was read"
+    if outcome.denied:
+        return "no damage found in what was read"
+    if isinstance(outcome, InnodbOutcome) and outcome.not_verified:
+        return f"no damage found in what was verified: {outcome.not_verified} pages were not"
+    return "no damage found"
 
 
 def not_read(denied: Sequence[tuple[str, str]]) -> list[str]:
@@ -185,6 +195,7 @@ def reason_words(finding: Damage) -> str:
         "too long": "the file goes on behind the end of a segment: the server would refuse it",
         "missing file": "the file is missing",
         "missing database": "the database's directory is missing",
+        "cut off": "the end of the file is missing",
         "relation map": "the server would refuse this map of its catalogues' files",
     }[finding.reason]
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+NOT_VERIFIED = ("not verified: compressed", "not verified: encrypted")
+"""What pages carry whose checksum is that of something else than what is in the file."""
+
 
 @dataclass(frozen=True)
 class PageFinding:
@@ -91,6 +94,11 @@ class InnodbOutcome:
         return carried(self.tablespaces)
 
     @property
+    def not_verified(self) -> int:
+        """How many of these pages are sound only as far as nothing is known against them."""
+        return sum(self.carried.get(each, 0) for each in NOT_VERIFIED)
+
+    @property
     def life(self) -> str:
         """ "running" or "stopped"."""
         return "running" if self.running else "stopped"
@@ -109,6 +117,7 @@ class InnodbOutcome:
             "bad": [finding.to_json() for finding in self.bad],
             "transient": self.transient,
             "carried": self.carried,
+            "not_verified": self.not_verified,
             "tablespaces": [each.to_json() for each in self.tablespaces],
             "vanished": list(self.vanished),
             "skipped": [{"path": p, "reason": r} for p, r in (*self.skipped, *self.denied)],

@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import lock_holder, scan_innodb, walk_innodb
-from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding, Tablespace, carried
+from steelyard.integrity.innodb.outcome import (
+    NOT_VERIFIED,
+    InnodbOutcome,
+    PageFinding,
+    Tablespace,
+    carried,
+)
 from steelyard.integrity.innodb.unread import (
     files_of_other_engines,
+    outside_note,
     require_unpacked,
     unread_files,
 )
+from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
 from steelyard.model.errors import UsageError
@@ -27,6 +35,10 @@ SYSTEM_TABLESPACE = "ibdata1"
 _ELSEWHERE = (
     "read were the files below the directory, and those that .isl files there name: not what a "
     "server keeps elsewhere by innodb_data_home_dir, innodb_undo_directory or innodb_directories"
+)
+_MISSING = (
+    "not seen: tablespaces that are missing as a whole: which ones belong to it, its dictionary "
+    "alone says"
 )
 
 Progress = Callable[[int, int, int, int], None]
@@ -59,8 +71,8 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
     except OSError as error:
         raise read_error(request.path, error) from error
     scanned = _scan(request, files, running, progress)
-    notes = []
-    if not running and _is_running(request.path):
+    notes = outside_note(request.path, [(file.label, file.path) for file in files])
+    if not running and _was_started(request.path):
         running = True
         scanned = _rescan(request, files, scanned)
         notes.append("a server was started here meanwhile: what was wrong was looked at again")
@@ -87,7 +99,12 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
         tablespaces=tuple(tablespaces),
         vanished=tuple(scanned["vanished"]),
         skipped=tuple(skipped),
-        denied=(*denied, *unread_files(request.path), *scanned["denied"]),
+        denied=(
+            *denied,
+            *unread_files(request.path),
+            *scanned["denied"],
+            *([] if running else _disappearances(request.path, files, scanned)),
+        ),
         notes=(*notes, *_notes(request, running, tablespaces, scanned)),
     )
 
@@ -99,6 +116,27 @@ def _is_running(path: Path) -> bool:
         return lock_holder(file) is not None
     except OSError as error:
         raise read_error(file, error) from error
+
+
+def _was_started(path: Path) -> bool:
+    """Whether a server runs by now. No: the system tablespace was removed meanwhile."""
+    try:
+        return _is_running(path)
+    except UsageError:
+        return False
+
+
+def _disappearances(
+    path: Path, files: Sequence[InnodbFile], scanned: InnodbScanned
+) -> list[tuple[str, str]]:
+    """What was not read although no server runs that could have removed it."""
+    return disappearances(
+        path,
+        [(file.label, file.bytes) for file in files],
+        read_bytes=scanned["bytes"],
+        vanished=scanned["vanished"],
+        denied=scanned["denied"],
+    )
 
 
 def _scan(
@@ -161,7 +199,7 @@ def _notes(
     tablespaces: Sequence[Tablespace],
     scanned: InnodbScanned,
 ) -> list[str]:
-    notes = [_ELSEWHERE]
+    notes = [_ELSEWHERE, _MISSING]
     if others := files_of_other_engines(request.path):
         listed = ", ".join(f"{count} of {engine}" for engine, count in others.items())
         notes.append(f"files with tables of other storage engines were not read: {listed}")
@@ -171,10 +209,11 @@ def _notes(
             f"{without} pages have no checksum: only their LSN, number, tablespace and type were "
             "checked; damage in rows is not seen"
         )
-    for unverified in ("compressed", "encrypted"):
-        if count := pages.get(f"not verified: {unverified}"):
+    for carries in NOT_VERIFIED:
+        if count := pages.get(carries):
+            what = carries.removeprefix("not verified: ")
             notes.append(
-                f"{count} pages are {unverified}: their checksum is that of what they were "
+                f"{count} pages are {what}: their checksum is that of what they were "
                 "before, and was not verified"
             )
     if running:

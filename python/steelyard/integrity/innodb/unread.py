@@ -1,4 +1,5 @@
-"""Finds what of an InnoDB data directory stands there otherwise than as files of its tablespaces.
+"""Finds what of an InnoDB data directory stands there otherwise than as files of its tablespaces,
+or stands elsewhere.
 
 Backups pack files, or hold only what changed of them; a link may lead to what is not mounted.
 Tables of other storage engines have files of their own.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -26,6 +27,7 @@ _ENGINES = {".MYD": "MyISAM", ".MAD": "Aria", ".ARZ": "Archive", ".CSV": "CSV"}
 """By how the name of a file with a table's rows ends."""
 _ROCKSDB = (".rocksdb", "#rocksdb")
 """The directory with all its tables: Percona's and Meta's, MariaDB's (rocksdb_datadir)."""
+_MOST_NAMED = 10
 _OF_ROCKSDB = {".sst": "RocksDB", ".log": "RocksDB"}
 
 
@@ -48,8 +50,8 @@ def unread_files(directory: Path) -> Iterator[tuple[str, str]]:
             yield name, "the link leads to what is not there: it is not mounted, or was moved"
         elif packed := _PACKED.fullmatch(name):
             yield name, _advice(packed[2])
-        elif not name.startswith("#") and path.is_dir():
-            yield from _of_database(path)
+        elif not name.startswith("#") and os.path.isdir(path):
+            yield from _of_database(path, name)
 
 
 def files_of_other_engines(directory: Path) -> Mapping[str, int]:
@@ -68,6 +70,25 @@ def files_of_other_engines(directory: Path) -> Mapping[str, int]:
     return dict(sorted(counts.items()))
 
 
+def outside_note(directory: Path, files: Iterable[tuple[str, Path]]) -> list[str]:
+    """At most one note: which files, (label, path), do not stand below the directory, but where a
+    link or an .isl file leads. A copy of a directory keeps those of the original."""
+    home = os.path.realpath(directory)
+    places = [(label, os.path.realpath(path)) for label, path in files]
+    outside = [f"{label} at {place}" for label, place in places if not _is_below(place, home)]
+    if not outside:
+        return []
+    more = f", and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
+    return [
+        f"read outside of the directory: {', '.join(outside[:_MOST_NAMED])}{more}; of a copy, "
+        "those may be the original's"
+    ]
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path.startswith(directory.rstrip(os.sep) + os.sep)
+
+
 def _has_bytes(path: Path) -> bool:
     try:
         return path.is_file() and path.stat().st_size > 0
@@ -75,13 +96,19 @@ def _has_bytes(path: Path) -> bool:
         return False  # dropped meanwhile
 
 
-def _of_database(path: Path) -> Iterator[tuple[str, str]]:
-    for name in _names(path):
-        label = f"{path.name}/{name}"
-        if _FILE.fullmatch(name) and _leads_nowhere(path / name):
+def _of_database(path: Path, directory: str) -> Iterator[tuple[str, str]]:
+    """Of a directory below, and of those in it; `directory`: its label. Below a link, of one."""
+    names = _names(path)
+    if _SYSTEM in names:
+        return  # another data directory: the walk says so
+    for name in names:
+        label, inside = f"{directory}/{name}", path / name
+        if _FILE.fullmatch(name) and _leads_nowhere(inside):
             yield label, "the link leads to what is not there: it is not mounted, or was moved"
         elif packed := _PACKED.fullmatch(name):
             yield label, _advice(packed[2])
+        elif not path.is_symlink() and not inside.is_symlink() and os.path.isdir(inside):
+            yield from _of_database(inside, label)
 
 
 def _names(directory: Path) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -17,6 +18,7 @@ from steelyard.engines.postgres.life.control import (
     read_regular,
 )
 from steelyard.integrity.scrub.backup.archive_paths import manifest_end
+from steelyard.integrity.scrub.backup.packed_backups import refuse_framed_pages
 from steelyard.integrity.scrub.layout import ClusterLayout, read_error, read_layout, read_major
 from steelyard.integrity.scrub.wal import log_end, parse_lsn
 from steelyard.model.errors import UsageError
@@ -65,13 +67,15 @@ def inspect_cluster(
         raise read_error(directory, error) from error
     if not stat.S_ISDIR(mode):
         raise UsageError(f'not a data directory: "{directory}" is a file')
+    refuse_framed_pages(directory)
     layout = read_layout(directory / CONTROL_FILE, read_major(directory))
     lock = None if backup else read_pid_file(directory)
-    pid = None if backup else _server_pid(directory, trust_pid_file=not crashed)
-    if crashed and pid is not None:
+    pid = _visible_pid(directory) if backup else _server_pid(directory, trust_pid_file=not crashed)
+    if (backup or crashed) and pid is not None:
+        option = "--base-backup" if backup else "--crashed"
         raise UsageError(
             f'a server runs in "{directory}": its process is {pid}',
-            hint="Leave out --crashed; what the server is just writing is looked at again.",
+            hint=f"Leave out {option}; what the server is just writing is looked at again.",
         )
     if backup or ((directory / "backup_label").is_file() and lock is None):
         return _directory_backup(directory, layout)
@@ -92,8 +96,9 @@ def _cluster(
 ) -> ClusterState:
     if not recovering:
         return ClusterState(directory, layout, run_state, pid)
-    if pid is not None and (directory / "backup_label").is_file():
-        # The server is restoring this backup right now.
+    if (directory / "backup_label").is_file():
+        # A server restores this backup right now, or will when it is started: by this label, not
+        # by the control file (read_backup_label of access/transam/xlogrecovery.c).
         return replace(_directory_backup(directory, layout), run_state=run_state, pid=pid)
     ends = [log_end(directory, layout.redo, layout.timeline, layout.wal_segment_bytes)]
     # Archive recovery may read its log from elsewhere; it is known to reach these LSNs.
@@ -211,6 +216,14 @@ def _is_of_earlier_boot(lock: PidFile) -> bool:
         and lock.started is not None
         and lock.started + _CLOCKS_DIFFER_S < int(match[1])
     )
+
+
+def _visible_pid(directory: Path) -> int | None:
+    """The process id of a server that surely runs there. A backup may hold a copy of the lock file
+    of the server that it was taken of, or anything else in its place."""
+    with suppress(OSError):
+        return _server_pid(directory, trust_pid_file=False)
+    return None
 
 
 def _server_pid(directory: Path, *, trust_pid_file: bool = True) -> int | None:

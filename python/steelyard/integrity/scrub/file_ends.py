@@ -24,10 +24,12 @@ def add_file_ends(
 ) -> list[Damage]:
     """The findings, and one for each file or fork that ends too early.
 
-    `denied`: labels of files already reported as incomplete, where a broken archive ends.
+    `denied`: labels of files already reported as not read, or as incomplete, where a broken archive
+    ends.
     """
     by_label = {segment.label: segment for segment in segments}
-    damages = [*findings, *_gaps(segments, by_label, state), *_overlong(segments, state.layout)]
+    gaps = _gaps(segments, by_label, denied, state)
+    damages = [*findings, *gaps, *_overlong(segments, state.layout)]
     damages = [
         replace(f, lsn=_last_lsn(by_label[f.path], segments, state.layout))
         if f.reason == "short"
@@ -89,11 +91,20 @@ def _missing_bytes(segments: Sequence[Segment], state: ClusterState) -> dict[str
 
 
 def _gaps(
-    segments: Sequence[Segment], by_label: dict[str, Segment], state: ClusterState
+    segments: Sequence[Segment],
+    by_label: dict[str, Segment],
+    denied: Collection[str],
+    state: ClusterState,
 ) -> list[Damage]:
     """Missing and truncated segments; on a running server, those that a second look confirms."""
     layout = state.layout
-    broken = broken_forks(list(segments), layout.page_bytes, layout.segment_blocks)
+    broken = [
+        (label, block, reason)
+        for label, block, reason in broken_forks(
+            list(segments), layout.page_bytes, layout.segment_blocks
+        )
+        if _label_of(label, block // layout.segment_blocks) not in denied
+    ]
     if broken and state.run_state in (RunState.RUNNING, RunState.POSSIBLY):
         time.sleep(_BETWEEN_WALKS_S)
         try:
@@ -108,6 +119,12 @@ def _gaps(
         finding = finding_of(by_label[label], block, ("missing segment", 0, 0, lsn, 0), layout)
         findings.append(replace(finding, guess="truncated", guess_detail=reason))
     return findings
+
+
+def _label_of(label: str, number: int) -> str:
+    """The label of a segment, from that of another one of its fork."""
+    directory, _, name = label.rpartition("/")
+    return f"{directory}/{name.partition('.')[0]}{f'.{number}' if number else ''}"
 
 
 def _lsn_behind(

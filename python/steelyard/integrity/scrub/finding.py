@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steelyard._core import Told
 
 
-FILE_REASONS = ("missing file", "missing database", "relation map")
+FILE_REASONS = ("missing file", "missing database", "relation map", "cut off")
 _TEMPORARY = re.compile(r"t\d+_.*")
 
 

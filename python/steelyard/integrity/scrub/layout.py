@@ -14,6 +14,7 @@ from steelyard.engines.postgres.life.control import (
     impossible_size,
     read_regular,
 )
+from steelyard.integrity.scrub.backup.packed_backups import directory_hint
 from steelyard.model.errors import UsageError
 
 MAJORS = {
@@ -76,7 +77,7 @@ def read_major(directory: Path) -> int:
     except FileNotFoundError:
         raise UsageError(
             f'not a data directory: "{directory}" has no file "PG_VERSION"',
-            hint="Name the directory that `SHOW data_directory` returns.",
+            hint=directory_hint(directory),
         ) from None
     except OSError as error:
         raise read_error(file, error) from error

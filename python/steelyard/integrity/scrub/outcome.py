@@ -35,6 +35,7 @@ class ScrubOutcome:
     seconds: float
     bad: tuple[Damage, ...]
     needs_replay: tuple[Damage, ...] = ()
+    empty: int = 0  # blocks that are all zeroes: never written, or lost
     unlisted: int = 0  # bad blocks beyond those in the list
     transient: int = 0  # blocks that were wrong at first and right when read again
     vanished: tuple[str, ...] = ()
@@ -74,6 +75,7 @@ class ScrubOutcome:
             "files": self.files,
             "blocks": self.blocks,
             "bytes": self.bytes,
+            "empty": self.empty,
             "seconds": round(self.seconds, 3),
             "bad_blocks": self.bad_blocks,
             "bad_files": self.bad_files,

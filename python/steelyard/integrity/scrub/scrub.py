@@ -16,8 +16,13 @@ from steelyard.engines.postgres.sql.relation_files import (
     local_conninfo,
     read_relations,
 )
-from steelyard.integrity.scrub.backup.archive_paths import archives_of
+from steelyard.integrity.scrub.backup.archive_paths import (
+    archives_of,
+    ignored_archives,
+    require_seekable,
+)
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
+from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
     Damage,
@@ -28,9 +33,14 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
+from steelyard.integrity.scrub.links import link_notes
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
-from steelyard.integrity.scrub.missing.missing import MissingReport, find_missing
+from steelyard.integrity.scrub.missing.missing import (
+    MissingReport,
+    find_missing,
+    unknown_files_note,
+)
 from steelyard.integrity.scrub.outcome import (
     ScrubOutcome,
     ScrubRequest,
@@ -38,15 +48,13 @@ from steelyard.integrity.scrub.outcome import (
     scan_options,
     state_notes,
 )
-from steelyard.integrity.scrub.state_file import StateFile
+from steelyard.integrity.scrub.state_file import StateFile, copy_marks
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from steelyard._core import Scanned
     from steelyard.integrity.scrub.backup.archives import Archive
 
-MOST_LINKS = 10
-"""Symbolic links that are listed."""
 Omissions = list[tuple[str, str]]
 """(label, reason) of files that were not scanned."""
 
@@ -68,10 +76,12 @@ def scrub(request: ScrubRequest, progress: Progress) -> ScrubOutcome:
         raise
     if state_file:
         notes += _remove(state_file)
-    if state.run_state is RunState.STOPPED and _server_started(request, state):
+    started, denied = _start_since(request, state)
+    if started:
         state = replace(state, run_state=RunState.RUNNING)
         scanned = _rescan(request, state, ready.remaining, scanned)
         notes.append("a server was started here meanwhile: what was wrong was looked at again")
+    denied += _disappearances(request, state, ready, scanned)
     if scanned["unwritten"]:
         notes.append(
             f'could not write catalogue "{request.catalogue}": {scanned["unwritten"]}; the one '
@@ -82,7 +92,7 @@ def scrub(request: ScrubRequest, progress: Progress) -> ScrubOutcome:
         outcome,
         seconds=time.monotonic() - began,
         skipped=tuple(ready.skipped),
-        denied=(*ready.denied, *outcome.denied),
+        denied=(*ready.denied, *denied, *outcome.denied),
         unwritten=scanned["unwritten"] or "",
         notes=(*state_notes(state, scanned, request.gaps_s), *notes, *outcome.notes),
     )
@@ -115,16 +125,20 @@ def _usage_errors(path: Path) -> Iterator[None]:
 
 def _prepare(request: ScrubRequest) -> _Preparation:
     archives = archives_of(request.path) if request.path.exists() else []
+    if request.max_rate:
+        require_seekable(archives, "--max-rate")
     archive = _read_archives(archives) if archives else None
     state = archive.state if archive else _inspect(request)
     catalogue = _catalogue(request, state)
     segments, skipped, denied = _segments(request.path, state, archive)
-    identifier = state.layout.system_identifier
-    state_file = StateFile(request.state, identifier) if request.state else None
+    state_file = None
+    if request.state:
+        marks = copy_marks(request.path, state)
+        state_file = StateFile(request.state, state.layout.system_identifier, marks)
     remaining = state_file.remaining(segments) if state_file else segments
     notes = [catalogue.note] if catalogue else []
     if archive is None:
-        notes += _link_notes(request.path, segments)
+        notes += link_notes(state, segments)
     if state_file and len(remaining) < len(segments):
         notes.append(
             f"{len(segments) - len(remaining)} files were read before, since "
@@ -184,13 +198,33 @@ def _inspect(request: ScrubRequest) -> ClusterState:
     return inspect_cluster(request.path, backup=request.backup, crashed=request.crashed)
 
 
-def _server_started(request: ScrubRequest, before: ClusterState) -> bool:
-    """Whether a server was started, or started and stopped, since a directory was inspected."""
+def _start_since(request: ScrubRequest, before: ClusterState) -> tuple[bool, Omissions]:
+    """Whether a server was started, or started and stopped, since a directory was inspected; and
+    the directory, where nothing can be known of that any more."""
+    if before.run_state is not RunState.STOPPED:
+        return False, []
     try:
         now = _inspect(replace(request, crashed=False))
-    except (UsageError, OSError):
-        return True  # the directory has changed
-    return now.run_state is not before.run_state or now.layout != before.layout
+    except (UsageError, OSError) as error:
+        reason = error.primary if isinstance(error, UsageError) else str(error)
+        return False, [(str(request.path), f"it was changed while it was read: {reason}")]
+    return now.run_state is not before.run_state or now.layout != before.layout, []
+
+
+def _disappearances(
+    request: ScrubRequest, state: ClusterState, ready: _Preparation, scanned: Scanned
+) -> Omissions:
+    """What was not read although no server runs that could have removed it."""
+    if state.run_state in (RunState.RUNNING, RunState.POSSIBLY):
+        return []
+    broken = ready.archive is not None and ready.archive.broken
+    return disappearances(
+        request.path,
+        [] if broken else [(s.label, s.bytes) for s in ready.remaining],
+        read_bytes=scanned["bytes"],
+        vanished=scanned["vanished"],
+        denied=scanned["denied"],
+    )
 
 
 def _rescan(
@@ -252,17 +286,8 @@ def _segments(
         for oid in state.tablespaces
         if not os.path.lexists(path / "pg_tblspc" / str(oid))
     ]
+    skipped += ignored_archives(path)
     return whole_segments(segments, state.layout), skipped, denied
-
-
-def _link_notes(directory: Path, segments: Sequence[Segment]) -> list[str]:
-    """Notes on relation files and databases that are symbolic links: what they lead to was read."""
-    labels = {s.label for s in segments} | {s.label.rpartition("/")[0] for s in segments}
-    links = sorted(label for label in labels if os.path.islink(directory / label))
-    if not links:
-        return []
-    more = f", and {len(links) - MOST_LINKS} more" if len(links) > MOST_LINKS else ""
-    return [f"symbolic links were followed: {', '.join(links[:MOST_LINKS])}{more}"]
 
 
 def _scan_progress(
@@ -306,6 +331,7 @@ def _outcome(
         files=scanned["files"],
         blocks=scanned["blocks"],
         bytes=scanned["bytes"],
+        empty=scanned["empty"],
         seconds=0.0,
         bad=tuple(finding for finding in findings if not finding.needs_replay),
         needs_replay=tuple(finding for finding in findings if finding.needs_replay),
@@ -320,9 +346,10 @@ def _outcome(
 def _missing(
     request: ScrubRequest, state: ClusterState, ready: _Preparation, findings: Sequence[Damage]
 ) -> MissingReport:
-    """What a directory lacks; archives say themselves what they lost."""
+    """What a directory lacks; archives say themselves what they lost, where a manifest lists it."""
     if ready.archive is not None:
-        return MissingReport()
+        notes = [] if ready.archive.listed else [unknown_files_note(state)]
+        return MissingReport([*ready.archive.maps], notes=notes)
     denied = [*(label for label, _ in ready.denied)]
     damaged = {(f.path, f.block) for f in findings}
     return find_missing(ClusterFiles(state, ready.segments, denied, damaged), request.server)
@@ -347,7 +374,8 @@ def _name_relations(
         return findings, []
     files = [RelationFile(f.database, f.tablespace, f.filenode) for f in findings]
     try:
-        relations = read_relations(files, request.server or local_conninfo(request.path))
+        server = request.server or local_conninfo(request.path)
+        relations = read_relations(files, server, state.layout.system_identifier)
     except EngineError as error:
         first = (error.detail or error.primary).splitlines()[0]
         return findings, [f"relations are not named: {first} (--server CONNINFO names a server)"]

@@ -6,17 +6,46 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from steelyard._core import Segment
 from steelyard.engines.postgres.life.control import read_regular
+from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.model.errors import UsageError
 from steelyard.model.files.own_directory import open_to_append
 
-FORMAT = 1
+FORMAT = 2
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
 _MOST_BYTES = 1 << 30
+
+
+def copy_marks(path: Path, state: ClusterState) -> dict[str, Any]:
+    """By what a copy of a cluster is known: a standby and every backup share the identifier.
+
+    Files that were read without checksums have not been verified; a backup may be replaced by the
+    next one in its place.
+    """
+    backup_start = state.replay_from if state.run_state is RunState.BACKUP else None
+    return {
+        "path": os.path.realpath(path),
+        "checksums": state.layout.checksums,
+        "backup_start": backup_start,
+    }
+
+
+def _difference(first: object, identity: Mapping[str, Any]) -> str | None:
+    """In what a state file is of another copy of the same cluster; None: it is of another one."""
+    if not isinstance(first, dict) or first.get("scrub_of") != identity["scrub_of"]:
+        return None
+    if first.get("format") != identity["format"]:
+        return "Another version of Steelyard wrote it."
+    if first.get("path") != identity.get("path"):
+        return f'It is of a scrub of "{first.get("path")}".'
+    if first.get("checksums") != identity.get("checksums"):
+        return "Checksums were turned on or off since: what was read then was not judged so."
+    return "It is of an earlier backup in the same place."
 
 
 class StateFile:
@@ -25,11 +54,16 @@ class StateFile:
     Files with wrong blocks are not in it: the resumed scrub reads and reports them again.
     """
 
-    def __init__(self, path: Path, system_identifier: int) -> None:
-        """UsageError: it is of another cluster, not a state file, or cannot be written."""
+    def __init__(
+        self, path: Path, system_identifier: int, copy: Mapping[str, Any] | None = None
+    ) -> None:
+        """`copy`: by what this copy of the cluster is known, as `copy_marks` gives it.
+
+        UsageError: it is of another cluster or copy, not a state file, or cannot be written.
+        """
         self.path = path
         self.done: dict[str, int] = {}  # label → bytes
-        self._identity = {"format": FORMAT, "scrub_of": system_identifier}
+        self._identity = {"format": FORMAT, "scrub_of": system_identifier, **(copy or {})}
         self.began = time.strftime(_TIME, time.gmtime())
         """When the first of these files was read."""
         self.unwritten = ""
@@ -56,6 +90,7 @@ class StateFile:
         if first != self._identity:
             raise UsageError(
                 f'cannot resume from "{self.path}": it is not of a scrub of this cluster',
+                detail=_difference(first, self._identity),
                 hint="Name another file, or remove it to begin anew.",
             )
         for line in lines[1:]:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from integrity.made_files import cluster_at, control_file, empty_page
+from integrity.made_files import cluster_at, control_file, empty_page, mapped_cluster_at
 from steelyard.integrity.scrub.backup.archive_paths import archives_of
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from steelyard.model.errors import UsageError
 
 LABEL = b"START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\n"
 SPACE = "PG_18_202506291"
@@ -72,6 +73,26 @@ def test_a_link_in_the_place_of_pages_is_named(
     outcome = scrubbed(tmp_path)
     assert [label for label, _ in outcome.denied] == ([name] if denied else [])
     assert (outcome.exit_status, outcome.files) == (3 if denied else 0, 1)
+
+
+@pytest.mark.parametrize("name", ["base/5/16390", "base/5/16390_vm", "base/5/16390.1"])
+def test_a_segment_that_is_not_read_is_not_called_missing_too(name: str, tmp_path: Path) -> None:
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / "global/pg_control").write_bytes(control_file(segment_blocks=1))
+    (data / "base/5/16384").write_bytes(empty_page())
+    fork = name.partition(".")[0]
+    for label in {fork, f"{fork}.1", f"{fork}.2"} - {name}:
+        (data / label).write_bytes(empty_page())
+    (data / name).symlink_to(Path(name).name)  # leads to itself
+    (tmp_path / "backup").mkdir()
+    with tarfile.open(tmp_path / "backup/base.tar", "w") as opened:
+        opened.add(data, ".")
+    for path in (data, tmp_path / "backup"):
+        outcome = scrubbed(path)
+        assert [label for label, _ in outcome.denied] == [name]
+        assert (outcome.bad, outcome.exit_status) == ((), 3)
+    (data / name).unlink()
+    assert [each.reason for each in scrubbed(data).bad] == ["missing segment"]
 
 
 @pytest.fixture
@@ -163,3 +184,31 @@ def test_of_an_archive_that_is_there_twice_the_one_like_base_is_read(tmp_path: P
     (tmp_path / "base.tgz").unlink()
     skipped = dict(scrubbed(tmp_path).skipped)
     assert skipped["base.tar.gz"] == "base.tar was read in its place"
+
+
+@pytest.mark.parametrize("name", ["base.tar", "base.tar.gz", "base.tgz", "base.tar.zst"])
+def test_a_directory_into_which_its_archive_was_unpacked_is_read_itself(
+    name: str, tmp_path: Path
+) -> None:
+    """The archive that still stands there is another copy: sound, where the files are damaged."""
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / "base/5/16384").write_bytes(empty_page() + DAMAGED)
+    content = archive()
+    (data / name).write_bytes(content if name == "base.tar" else gzip.compress(content))
+    outcome = scrubbed(data)
+    assert [(each.path, each.block) for each in outcome.bad] == [("base/5/16384", 1)]
+    assert outcome.run_state.value == "stopped"
+    ((label, why),) = outcome.skipped
+    assert (label, "name it to scrub it" in why) == (name, True)
+    if name != "base.tar.zst":
+        assert scrubbed(data / name).bad == ()
+
+
+def test_a_rate_that_cannot_be_kept_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "base.tar").write_bytes(archive())
+    request = ScrubRequest(tmp_path, max_rate=1e8)
+    assert scrub(request, lambda *_: None).exit_status == 0
+    (tmp_path / "16400.tar.gz").write_bytes(gzip.compress(archive()))
+    with pytest.raises(UsageError, match=r"--max-rate cannot be kept to .*16400\.tar\.gz"):
+        scrub(request, lambda *_: None)
+    assert scrubbed(tmp_path).exit_status == 0

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from steelyard.engines.postgres.guarded.connection import guarded
 from steelyard.model.errors import ServerError
@@ -20,6 +21,7 @@ _WHERE = "the catalogue's server"
 _DATABASES = (
     "SELECT oid::int8, datname, dattablespace::int8 FROM pg_catalog.pg_database WHERE datallowconn"
 )
+_IDENTIFIER = "SELECT system_identifier FROM pg_catalog.pg_control_system()"
 NAME_OF_DATABASE = "SELECT datname FROM pg_database WHERE oid = {oid}"
 """Finds the name of a database from its OID."""
 _RELATIONS = """
@@ -68,11 +70,14 @@ def local_conninfo(directory: Path) -> str:
     return f"host={host} port={port} user=postgres dbname=postgres"
 
 
-def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[RelationFile, Relation]:
+def read_relations(
+    files: Iterable[RelationFile], conninfo: str, system_identifier: int | None = None
+) -> dict[RelationFile, Relation]:
     """The relations of the files that the server knows.
 
-    ServerError: the server cannot be queried. Files of a database that cannot be queried are left
-    out.
+    `system_identifier`: of the files' cluster; in every other one the same numbers are those of
+    other relations. ServerError: the server cannot be queried, or is of another cluster. Files of a
+    database that cannot be queried are left out.
     """
     import psycopg
 
@@ -82,6 +87,8 @@ def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[Relatio
     try:
         with guarded(conninfo, where=_WHERE) as session:
             session.execute("SET search_path = pg_catalog")  # makes regclass print the schema
+            if system_identifier is not None:
+                _require_cluster(session.execute(_IDENTIFIER).fetchall(), system_identifier)
             databases = {
                 int(oid): (str(name), int(tablespace))
                 for oid, name, tablespace in session.execute(_DATABASES)
@@ -99,6 +106,16 @@ def read_relations(files: Iterable[RelationFile], conninfo: str) -> dict[Relatio
         if oid in databases:
             relations |= _relations_of(conninfo, *databases[oid], oid, sorted(numbers))
     return relations
+
+
+def _require_cluster(rows: Sequence[Sequence[Any]], system_identifier: int) -> None:
+    [(identifier,)] = rows
+    # As one signed and one unsigned number of 64 bits.
+    if int(identifier) % (1 << 64) != system_identifier % (1 << 64):
+        raise ServerError(
+            "the server is of another cluster: its system identifier is "
+            f"{int(identifier) % (1 << 64)}, that of these files {system_identifier % (1 << 64)}"
+        )
 
 
 def _relations_of(

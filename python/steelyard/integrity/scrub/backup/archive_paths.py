@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.postgres.intake.manifest import manifest_sizes
 from steelyard.engines.postgres.life.control import open_regular
+from steelyard.integrity.scrub.backup.packed_backups import file_hint
 from steelyard.integrity.scrub.wal import parse_lsn
 from steelyard.model.errors import UsageError
 from steelyard.model.files.bounded_json import JsonError
@@ -15,17 +17,25 @@ from steelyard.model.files.bounded_json import JsonError
 GZIP_SUFFIXES = (".gz", ".tgz")
 _ARCHIVE_SUFFIXES = (".tar", ".tar.gz", ".tgz")
 KNOWN_SUFFIXES = ", ".join(_ARCHIVE_SUFFIXES)
+DATA_DIRECTORIES = ("base/", "global/", "pg_tblspc/", "pg_xact/", "pg_multixact/")
+"""Where files stand that a cluster cannot be read without."""
+_BASE = re.compile(r"base\.(tar(\..+)?|tgz)")
 _BESIDE = re.compile(r"\d+|pg_wal")
 
 
 def archives_of(path: Path) -> list[Path]:
-    """The archives of a base backup, base first; none: it is a directory of files."""
+    """The archives of a base backup, base first; none: it is a directory of files.
+
+    A directory into which an archive was unpacked that still stands there is one of files.
+    """
+    if _is_unpacked(path):
+        return []
     if path.is_file():
         directory, name = path.parent, path.name
         if not name.startswith("base."):
             raise UsageError(
                 f'not the archive of a base backup: "{path}"',
-                hint="Name base.tar, or the directory that holds it.",
+                hint=file_hint(path),
             )
     else:
         directory, name = (
@@ -47,6 +57,31 @@ def archives_of(path: Path) -> list[Path]:
             if _BESIDE.fullmatch(stem):
                 others.setdefault(stem, other)
     return [directory / name, *sorted(others.values())]
+
+
+def _is_unpacked(path: Path) -> bool:
+    return os.path.isfile(path / "PG_VERSION") and os.path.isdir(path / "global")
+
+
+def ignored_archives(directory: Path) -> list[tuple[str, str]]:
+    """(name, why) of archives of base backups in a directory whose files are read instead."""
+    return [
+        (path.name, "the files of the directory were read, not the archive: name it to scrub it")
+        for path in sorted(directory.glob("base.*"))
+        if _BASE.fullmatch(path.name)
+    ]
+
+
+def require_seekable(paths: Sequence[Path], option: str) -> None:
+    """UsageError: of these archives one is compressed, and is read through as fast as it unpacks,
+    whatever `option` says."""
+    for path in paths:
+        if path.suffix != ".tar":
+            raise UsageError(
+                f'{option} cannot be kept to for a compressed archive: "{path}"',
+                hint="Leave it out (`ionice -c 3 steelyard scrub ...` spares others), or unpack "
+                "the archives first.",
+            )
 
 
 def unreadable_archives(paths: Sequence[Path]) -> list[Path]:

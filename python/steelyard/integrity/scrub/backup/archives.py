@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, judge_page
 from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
+from steelyard.integrity.scrub.backup.archive_maps import StoredMap, damaged_maps
 from steelyard.integrity.scrub.backup.archive_paths import (
+    DATA_DIRECTORIES,
     KNOWN_SUFFIXES,
     manifest_files,
     twin_archives,
@@ -26,6 +28,7 @@ from steelyard.integrity.scrub.backup.archive_paths import (
 )
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
+from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.layout import ClusterLayout, major_of, read_layout
 from steelyard.integrity.scrub.wal import named_end
 from steelyard.model.errors import UsageError
@@ -100,7 +103,7 @@ _HOME = re.compile(r"global|base(/\d+)?|pg_tblspc(/\d+)?|PG_\d+_\d+(/\d+)?")
 """The directory of what all share, of databases or a tablespace."""
 _LABEL = re.compile(r"(global|base/\d+|pg_tblspc/\d+/PG_\d+_\d+/\d+)/[^/]+")
 _WAL = re.compile(r"(?:pg_wal/)?([0-9A-F]{24})")
-_CONTROL = "global/pg_control"
+_CONTROL, _MAP = "global/pg_control", "pg_filenode.map"
 _FILES = ("PG_VERSION", "backup_label", "tablespace_map", _CONTROL)
 _INCREMENTAL_FILE = re.compile(r"INCREMENTAL\.\d+(_[a-z]+)?(\.\d+)?")
 _MAX_SMALL_BYTES = 1 << 20
@@ -115,6 +118,9 @@ class Archive:
     skipped: tuple[tuple[str, str], ...]
     denied: tuple[tuple[str, str], ...]  # parts of the backup that are missing or incomplete
     compressed: bool  # members can only be read sequentially
+    broken: frozenset[Path] = frozenset()  # archives that could not be read to their end
+    maps: tuple[Damage, ...] = ()  # that the server would refuse
+    listed: bool = True  # a backup_manifest says what should be there
 
 
 @dataclass
@@ -127,7 +133,8 @@ class _Listing:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     denied: list[tuple[str, str]] = field(default_factory=list)
     homes: list[tuple[str, str]] = field(default_factory=list)  # directories that links lead to
-    reached: set[str] = field(default_factory=set)  # files of databases, also of other names
+    reached: set[str] = field(default_factory=set)  # labels of files, also of those without pages
+    maps: list[StoredMap] = field(default_factory=list)
     broken: dict[Path, BrokenArchiveError] = field(default_factory=dict)
     log_broken: bool = False
 
@@ -155,18 +162,27 @@ def read_archives(paths: list[Path]) -> Archive:
         for name, why in listing.homes
         if name not in absent and name.removeprefix("pg_tblspc/") not in present
     ]
+    manifest = manifest_files(paths[0].parent / "backup_manifest", state.replay_from or None)
+    reported = {name for name, _ in listing.denied}
     denied += [
         (name, "backup_manifest names it, and no archive here holds it any more")
-        for name in sorted(manifest_files(paths[0].parent / "backup_manifest"))
-        if _has_pages(name)
-        and name not in listing.reached
-        and "/".join(name.split("/")[:2]) not in absent
+        for name in sorted(manifest.keys() - listing.reached - listing.small.keys() - reported)
+        if name.startswith(DATA_DIRECTORIES) and "/".join(name.split("/")[:2]) not in absent
     ]
     segments = tuple(
         _cut_to_archive(segment, state.layout.page_bytes) for segment in listing.segments
     )
     twins = [(name, f"{other} was read in its place") for name, other in twin_archives(paths)]
-    return Archive(state, segments, (*listing.skipped, *twins), tuple(denied), compressed)
+    return Archive(
+        state,
+        segments,
+        (*listing.skipped, *twins),
+        tuple(denied),
+        compressed,
+        frozenset(listing.broken),
+        tuple(damaged_maps(listing.maps, state.layout.major)),
+        bool(manifest),
+    )
 
 
 def _list_archive(path: Path, listing: _Listing) -> None:
@@ -247,10 +263,14 @@ def _unread(member: Member) -> str:
 def _add_segment(path: Path, member: Member, listing: _Listing) -> None:
     place = place_of(path, member.name)
     if place is None:
+        listing.reached.add(member.name)
         return
     label, tablespace, database = place
     listing.reached.add(label)
     if not _has_pages(label):
+        if member.is_file and label.endswith(f"/{_MAP}"):
+            content = member.read(_MAX_SMALL_BYTES)
+            listing.maps.append(StoredMap(label, tablespace, database, content))
         return
     try:
         segment = Segment(path, label, member.offset, member.size, tablespace, database)
@@ -273,7 +293,10 @@ def _state(paths: list[Path], listing: _Listing) -> ClusterState:
     if missing and path in listing.broken:
         layout = _guessed_layout(paths, missing[0], listing)
     elif missing:
-        raise UsageError(f'not a base backup: "{path}" has no file "{missing[0]}"')
+        raise UsageError(
+            f'not a base backup: "{path}" has no file "{missing[0]}" at its top',
+            hint=f"Unpack it, and scrub the directory that holds {missing[0]}.",
+        )
     else:
         major = major_of(small["PG_VERSION"].decode(errors="replace").strip())
         layout = _layout_in(small[_CONTROL], major)
@@ -330,12 +353,13 @@ def scan_compressed(
 ) -> Scanned:
     """Check every page of the wanted segments; without seeking, all members are read through.
 
-    Ends where an archive is broken, which read_archives has reported.
+    Ends where an archive is broken; where read_archives has not reported that, it is denied.
     """
     scanned: Scanned = {
         "files": 0,
         "blocks": 0,
         "bytes": 0,
+        "empty": 0,
         "wrong": [],
         "dismissed": [],
         "uncounted": 0,
@@ -347,12 +371,15 @@ def scan_compressed(
     }
     index = {segment.label: number for number, segment in enumerate(segments)}
     for path in paths:
-        with suppress(BrokenArchiveError):
+        try:
             for member in members(path):
                 place = place_of(path, member.name)
                 number = index.get(place[0]) if place and member.is_file else None
                 if number is not None:
                     _check_pages(member, number, segments[number], archive.state.layout, scanned)
+        except BrokenArchiveError as error:
+            if path not in archive.broken:
+                scanned["denied"].append((path.name, f"it could not be read again: {error}"))
     return scanned
 
 
@@ -366,6 +393,8 @@ def _check_pages(
         fault = judge_page(page, block, layout.checksums) if whole else ("short", 0, 0, 0, 0)
         if fault is not None:
             scanned["wrong"].append((number, block, fault))
+        elif page[14:16] == b"\0\0":  # pd_upper: nothing was ever put on it
+            scanned["empty"] += 1
         scanned["bytes"] += len(page)
         scanned["blocks"] += whole
         block += 1

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from steelyard._core import Segment, read_relation_map
@@ -47,6 +48,24 @@ class ClusterFiles:
         """Whether a name exists, or nothing can be known of it."""
         return os.path.lexists(self.path(label)) or self.is_unread(label)
 
+    def has_file(self, label: str) -> bool:
+        """Whether a regular file has a name, or nothing can be known of it: the server reads no
+        other."""
+        return os.path.isfile(self.path(label)) or self.is_unread(label)
+
+    def missing_bytes(self, label: str, size: int) -> int:
+        """How much shorter than that a file without pages is; 0: not at all, or it has pages."""
+        if label in self._segment_labels or self.is_unread(label):
+            return 0
+        try:
+            return max(0, size - self.path(label).stat().st_size)
+        except OSError:
+            return 0  # it was there a moment ago
+
+    @cached_property
+    def _segment_labels(self) -> frozenset[str]:
+        return frozenset(segment.label for segment in self.segments)
+
     def is_unread(self, label: str) -> bool:
         """Whether it, or the directory that it is in, could not be read."""
         return any(
@@ -57,7 +76,7 @@ class ClusterFiles:
     def has_relation(self, key: RelationKey) -> bool:
         """Whether the first segment of a relation's main fork is there."""
         tablespace, database, filenode = key
-        return self.is_there(f"{self.home(database, tablespace)}/{filenode}")
+        return self.has_file(f"{self.home(database, tablespace)}/{filenode}")
 
     def path(self, label: str) -> Path:
         """Where a label leads."""

@@ -20,7 +20,7 @@ from steelyard.engines.postgres.sql.relation_files import (
     GLOBAL_TABLESPACE,
     local_conninfo,
 )
-from steelyard.integrity.scrub.backup.archive_paths import manifest_files
+from steelyard.integrity.scrub.backup.archive_paths import DATA_DIRECTORIES, manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.missing.cluster_files import MAP, ClusterFiles, RelationKey
@@ -30,7 +30,6 @@ BETWEEN_LOOKS_S = 1.0
 MOST_MISSING = 10_000
 """Of one kind: a catalogue that names more files that are not there is not this directory's."""
 _MAYBE_RUNNING = (RunState.RUNNING, RunState.POSSIBLY)
-_DATA = ("base/", "global/", "pg_tblspc/", "pg_xact/", "pg_multixact/")
 _NOT_SEEN = "not seen: relation files that are missing"
 
 
@@ -86,7 +85,7 @@ def _look(files: ClusterFiles, server: str | None) -> MissingReport:
                 findings = _by_pg_class(files, database, mapping, missing)
                 missing.findings += islice(findings, MOST_MISSING)
     elif not manifest and files.state.run_state is not RunState.RUNNING:
-        missing.notes.append(_not_seen(files.state))
+        missing.notes.append(unknown_files_note(files.state))
     if manifest:  # says it of every file
         by_path = {f.path: f for f in missing.findings if f.path in manifest}
         missing.findings = list(by_path.values())
@@ -103,7 +102,8 @@ def is_replica(state: ClusterState) -> bool:
     return bool(state.layout.min_recovery_point) or "recovery" in state.layout.state
 
 
-def _not_seen(state: ClusterState) -> str:
+def unknown_files_note(state: ClusterState) -> str:
+    """Why nothing says which relation files should be there."""
     if state.run_state is RunState.POSSIBLY:
         return f"{_NOT_SEEN}: only the server that runs there knows which belong to it"
     if state.run_state is RunState.BACKUP:
@@ -117,14 +117,17 @@ def _manifest(state: ClusterState) -> Mapping[str, int]:
     if state.run_state is not RunState.BACKUP or state.replay_from is None:
         return {}
     sizes = manifest_files(state.directory / "backup_manifest", state.replay_from)
-    return {label: size for label, size in sizes.items() if label.startswith(_DATA)}
+    return {label: size for label, size in sizes.items() if label.startswith(DATA_DIRECTORIES)}
 
 
 def _by_manifest(files: ClusterFiles, manifest: Mapping[str, int]) -> Iterator[Damage]:
     for label, size in sorted(manifest.items()):
-        if not files.is_there(label):
-            detail = f"backup_manifest lists it, with {size} bytes"
+        detail = f"backup_manifest lists it, with {size} bytes"
+        if not files.has_file(label):
             yield Damage(label, 0, "main", "missing file", guess_detail=detail)
+        elif lacking := files.missing_bytes(label, size):
+            detail += f", of which {lacking} are missing"
+            yield Damage(label, 0, "main", "cut off", guess_detail=detail)
 
 
 def _map_of(files: ClusterFiles, home: str, missing: MissingReport) -> Mapping[int, int]:

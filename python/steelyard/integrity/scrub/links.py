@@ -1,0 +1,42 @@
+"""Says which symbolic links of a cluster were followed, and where those of its tablespaces lead.
+
+A copy of a data directory (a backup, a snapshot, `cp -a`) keeps the links of the original: its
+tablespaces are then those of the server that it was taken of, which may be writing to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from steelyard._core import Segment
+from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
+
+MOST_LINKS = 10
+"""Symbolic links that are listed."""
+
+
+def link_notes(state: ClusterState, segments: Sequence[Segment]) -> list[str]:
+    """Notes on what is not read where it is named; `segments`: of a directory, not of archives."""
+    files = {s.label for s in segments} | {s.label.rpartition("/")[0] for s in segments}
+    spaces = {"/".join(label.split("/")[:2]) for label in files if label.startswith("pg_tblspc/")}
+    notes = []
+    if links := _links(state.directory, files):
+        notes.append(f"symbolic links were followed: {_listed(links)}")
+    if (links := _links(state.directory, spaces)) and state.run_state is not RunState.RUNNING:
+        targets = [f"{label} to {os.path.realpath(state.directory / label)}" for label in links]
+        notes.append(
+            f"tablespaces were read where their links lead, {_listed(targets)}: of a copy of a "
+            "cluster, those may be the original's"
+        )
+    return notes
+
+
+def _links(directory: Path, labels: Iterable[str]) -> list[str]:
+    return sorted(label for label in labels if os.path.islink(directory / label))
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f", and {len(texts) - MOST_LINKS} more" if len(texts) > MOST_LINKS else ""
+    return f"{', '.join(texts[:MOST_LINKS])}{more}"
