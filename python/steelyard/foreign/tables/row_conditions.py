@@ -66,7 +66,7 @@ def is_subject(
     return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
 
 
-def is_arm_beside(
+def names_versions(
     table: Table, column: int, heading: Heading, arms: Sequence[str] | None
 ) -> bool:
     """Whether numbers that could name arms too, as those of "version" do, say what the rows of arms
@@ -78,7 +78,7 @@ def is_arm_beside(
     return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
 
 
-def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+def headings_by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
     """The headings, with other meanings where the cells show that they have them: shares of reads
     and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
     that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""

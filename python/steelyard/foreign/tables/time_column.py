@@ -111,10 +111,10 @@ def steady(
         return False
     values, labels = np.array(numbers), np.array([arm.strip() for arm in arms or ()])
     groups = [values[labels == label] for label in dict.fromkeys(labels.tolist())] or [values]
-    return all(equal_steps(group) or (several and begins_anew(group)) for group in groups)
+    return all(equal_steps(group) or (several and restarts(group)) for group in groups)
 
 
-def begins_anew(moments: Floats) -> bool:
+def restarts(moments: Floats) -> bool:
     """Whether moments, shape (n,), rise at equal steps in several stretches that begin alike: the
     clocks of runs one after the other."""
     runs = np.split(moments, np.flatnonzero(np.diff(moments) < 0) + 1)
