@@ -83,6 +83,8 @@ def headings_by_content(table: Table, headings: Sequence[Heading]) -> tuple[Head
     and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
     that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
     roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
+    if all(role is Role.CLOCK or table.is_text(column) for column, role in enumerate(roles)):
+        return tuple(headings)  # sorted arms, of large numbers
     return tuple(
         heading if role is None else Heading(heading.name, role)
         for heading, role in zip(headings, roles, strict=True)
