@@ -66,9 +66,7 @@ def is_subject(
     return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
 
 
-def names_versions(
-    table: Table, column: int, heading: Heading, arms: Sequence[str] | None
-) -> bool:
+def names_versions(table: Table, column: int, heading: Heading, arms: Sequence[str] | None) -> bool:
     """Whether numbers that could name arms too, as those of "version" do, say what the rows of arms
     were measured under: a few, of which some arm has several."""
     if heading.role is not Role.ARM or arms is None or table.is_text(column):

@@ -24,7 +24,7 @@ from steelyard.foreign.tables.moments import (
     times_of_day,
 )
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import restarts, equal_steps
+from steelyard.foreign.tables.time_column import equal_steps, restarts
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
