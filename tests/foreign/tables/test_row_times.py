@@ -283,6 +283,13 @@ def test_seconds_since_1970_are_a_clock_under_any_heading(scale: int, heads: str
         assert verdict(judgement) == "inconclusive"
 
 
+@pytest.mark.parametrize("rows", [3, 12])
+def test_large_numbers_of_arms_are_no_clocks(rows: int) -> None:
+    text = "".join(f"{1_200_000_000 + 1000 * n},{1_300_000_000 + 900 * n}\n" for n in range(rows))
+    judgement = judged_text(f"off,on\n{text}", unit="ns")
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+
+
 def test_epochs_that_are_numbered_are_blocks() -> None:
     rows = "".join(
         f"{n},off,{1000 + 7 * n % 11}.5\n{n},on,{1010 + 5 * n % 11}.5\n" for n in range(9)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.moments import are_dates, are_days
-from steelyard.foreign.tables.named_arms import are_alike, is_among_arms
+from steelyard.foreign.tables.named_arms import are_of_one_size, is_among_arms
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 
@@ -45,7 +45,7 @@ def arm_column(
     again = [c for c in text_columns if 1 < _distinct(table, c) < table.rows]
     unnamed = [c for c in again if headings[c].role is not Role.LABEL]
     labelled = any(headings[column].role is Role.LABEL for column in text_columns)
-    if labelled and not unnamed and _arms_stand_beside(table, headings, taken):
+    if labelled and not unnamed and _is_wide(table, headings, taken):
         return None
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
         _refuse_several(table, unnamed or again)
@@ -64,7 +64,7 @@ def arm_column(
     return text_columns[0] if lone and not repeated else None
 
 
-def _arms_stand_beside(table: Table, headings: Sequence[Heading], taken: set[int]) -> bool:
+def _is_wide(table: Table, headings: Sequence[Heading], taken: set[int]) -> bool:
     """Whether columns of numbers are arms beside a column of what rows are about: no heading is
     wholly a metric's, all say the same of them, and they are alike: "query,off (ms),on (ms)"."""
     roles = (Role.METRIC, Role.STATISTIC, Role.UNKNOWN, Role.ARM)
@@ -74,7 +74,7 @@ def _arms_stand_beside(table: Table, headings: Sequence[Heading], taken: set[int
     kinds = {heading.metric and (heading.metric.name, heading.statistic) for heading in known}
     alike = len(kinds) == 1 and len(known) == len(columns) if known else True
     bare = any(not heading.rest for heading in known)
-    return len(columns) > 1 and alike and not bare and are_alike(table, columns)
+    return len(columns) > 1 and alike and not bare and are_of_one_size(table, columns)
 
 
 def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:

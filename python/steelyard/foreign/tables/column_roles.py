@@ -16,11 +16,11 @@ from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
 from steelyard.foreign.tables.row_conditions import (
-    by_content,
-    is_arm_beside,
+    headings_by_content,
     is_subject,
     is_swept,
     names_kinds,
+    names_versions,
 )
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
@@ -89,7 +89,7 @@ class _Finder:
         count = len(table.columns)
         unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
         headings = headings_of(tuple(table.names())) if table.header else unnamed
-        self.headings = by_content(table, headings)
+        self.headings = headings_by_content(table, headings)
         self.text = [table.is_text(column) for column in range(count)]
         self.taken = set(self.named.values())
         self.lone: int | None = None
@@ -259,7 +259,7 @@ class _Finder:
             column
             for column, heading in enumerate(self.headings)
             if column not in self.taken
-            and (parameters[column] or is_arm_beside(self.table, column, heading, arms))
+            and (parameters[column] or names_versions(self.table, column, heading, arms))
         ]
         if self.named.get("arm") is None or self.headings:
             self.taken |= set(columns)

@@ -192,7 +192,7 @@ def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> boo
     )
 
 
-def are_alike(table: Table, columns: Sequence[int]) -> bool:
+def are_of_one_size(table: Table, columns: Sequence[int]) -> bool:
     """Whether several columns hold numbers of one size, row by row, as arms of a comparison do."""
     first, *others = (_column(table, column) for column in columns)
     return first is not None and all(other and _alike(first, other) for other in others)

@@ -66,7 +66,7 @@ def is_subject(
     return varied and shared and (of_work or (again and _last(heading) in _IDENTIFIERS))
 
 
-def is_arm_beside(table: Table, column: int, heading: Heading, arms: Sequence[str] | None) -> bool:
+def names_versions(table: Table, column: int, heading: Heading, arms: Sequence[str] | None) -> bool:
     """Whether numbers that could name arms too, as those of "version" do, say what the rows of arms
     were measured under: a few, of which some arm has several."""
     if heading.role is not Role.ARM or arms is None or table.is_text(column):
@@ -76,11 +76,13 @@ def is_arm_beside(table: Table, column: int, heading: Heading, arms: Sequence[st
     return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
 
 
-def by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+def headings_by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
     """The headings, with other meanings where the cells show that they have them: shares of reads
     and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
     that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
     roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
+    if all(role is Role.CLOCK or table.is_text(column) for column, role in enumerate(roles)):
+        return tuple(headings)  # sorted arms, of large numbers
     return tuple(
         heading if role is None else Heading(heading.name, role)
         for heading, role in zip(headings, roles, strict=True)

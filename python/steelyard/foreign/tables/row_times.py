@@ -24,7 +24,7 @@ from steelyard.foreign.tables.moments import (
     times_of_day,
 )
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import begins_anew, equal_steps
+from steelyard.foreign.tables.time_column import equal_steps, restarts
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
@@ -126,7 +126,7 @@ def slices_of(
     if _surely_clock(table, roles) and _apart(moments) and all(map(_ticks_often, moments)):
         return f'column "{name}" is a clock at short steps: rows are of one run'
     in_file = [_in_seconds(table, roles, timestamps[np.sort(rows)]) for rows in arms.values()]
-    anew = list(map(begins_anew, in_file))
+    anew = list(map(restarts, in_file))
     several = any(anew) and all(map(operator.or_, anew, map(_ticks, in_file)))
     reason = f'column "{name}" is a clock that begins anew: rows are of runs that nothing numbers'
     return reason if several else ""

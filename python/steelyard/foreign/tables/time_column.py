@@ -25,7 +25,7 @@ TIME_HEADING = "time"
 _FINE = (1e3, 1e6, 1e9)
 """Milliseconds to nanoseconds, of clocks that count from 1970: no work takes as long."""
 _FROM_2001, _TO_2100 = 1e9, 4.1e9
-_FEWEST_RISING = 3
+_FEWEST_RISING, _MANY_RISING = 3, 6
 _FEWEST_STEPS = 3
 _SLACK = 0.05
 """Of a step: clocks of benchmarks wake a little late."""
@@ -88,12 +88,13 @@ def could_be_either(table: Table, column: int, others: Sequence[int]) -> Numbers
 
 def is_unix_time(cells: Sequence[str], *, surely: bool) -> bool:
     """Whether numbers count from 1970, in seconds or finer units; where no heading speaks for it
-    (`surely`), only if they rise down the file, as large measurements do not."""
+    (`surely`), only if many rise down the file, as large measurements do not."""
     scales = (1.0, *_FINE)
     if not _counts_from_1970(_numbers([cell.strip() for cell in cells[:1]]), scales):
         return False
     numbers = _numbers([cell.strip() for cell in cells])
-    return _counts_from_1970(numbers, scales) and (surely or _in_turn(numbers))
+    rising = len(set(numbers)) >= _MANY_RISING and _in_turn(numbers)
+    return _counts_from_1970(numbers, scales) and (surely or rising)
 
 
 def rises(cells: Sequence[str]) -> bool:
@@ -111,10 +112,10 @@ def steady(
         return False
     values, labels = np.array(numbers), np.array([arm.strip() for arm in arms or ()])
     groups = [values[labels == label] for label in dict.fromkeys(labels.tolist())] or [values]
-    return all(equal_steps(group) or (several and begins_anew(group)) for group in groups)
+    return all(equal_steps(group) or (several and restarts(group)) for group in groups)
 
 
-def begins_anew(moments: Floats) -> bool:
+def restarts(moments: Floats) -> bool:
     """Whether moments, shape (n,), rise at equal steps in several stretches that begin alike: the
     clocks of runs one after the other."""
     runs = np.split(moments, np.flatnonzero(np.diff(moments) < 0) + 1)

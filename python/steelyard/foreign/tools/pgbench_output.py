@@ -102,7 +102,7 @@ class _Summary:
     """Where there were several: each with its weight, "a.sql@9"."""
 
     @property
-    def asked_for(self) -> Mapping[str, str]:
+    def all_conditions(self) -> Mapping[str, str]:
         """All that it was asked to do: name → value."""
         scripts = ", ".join(sorted(self.scripts))
         return {**self.conditions, **({_SCRIPTS: scripts} if scripts else {})}
@@ -296,10 +296,10 @@ def _factors(summaries: Sequence[_Summary]) -> tuple[Factor, ...]:
         Factor(
             name,
             FactorKind.LOAD if name in _LOAD else FactorKind.PARAMETER,
-            tuple(summary.asked_for[name] for summary in summaries),
+            tuple(summary.all_conditions[name] for summary in summaries),
         )
         for name in (*_ASKED, _SCRIPTS)
-        if all(name in summary.asked_for for summary in summaries)
+        if all(name in summary.all_conditions for summary in summaries)
     )
 
 
