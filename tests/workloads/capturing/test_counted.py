@@ -156,8 +156,8 @@ def test_what_the_server_does_not_show_is_left_out_by_name(tmp_path: Path) -> No
     assert "GRANT pg_read_all_stats" in left_out
     [note] = [line for line in lines if line.startswith("note: ")]
     assert "forgot statements 2 times" in note
+    hidden = mix_of_counted(asked[:1], known)
     with pytest.raises(UsageError, match="nothing is left") as refused:
-        hidden = mix_of_counted(asked[:1], known)
         write_workload(hidden, tmp_path / "none", name="none", source="counters")
     assert "GRANT pg_read_all_stats" in str(refused.value.hint)
 

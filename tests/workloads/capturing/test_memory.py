@@ -169,9 +169,7 @@ def test_a_transaction_too_large_to_be_repeated_is_not_held(
         behind = max(behind, read - sum(len(each.statements) for each in pieces))
         pieces.append(piece)
     assert behind < 2_000 / len("INSERT INTO t VALUES (1)") + 5
-    outcomes = [
-        (each.statements[0].text, each.outcome) for each in pieces if each.outcome is None
-    ]
+    outcomes = [(each.statements[0].text, each.outcome) for each in pieces if each.outcome is None]
     assert outcomes == [("SELECT 1", None), ("SELECT 2", None)]
     assert pieces[0].think_s == pytest.approx(1.0 - 0.001)
     captured = mix_of(iter(pieces))

@@ -36,9 +36,7 @@ class RestoreServer:
             quoted = str(role).replace('"', '""')
             self.ask(f'DROP ROLE "{quoted}"')
         self.ask(f"CREATE DATABASE {DATABASE} TEMPLATE template0", "postgres")
-        return restore_dump(
-            self.build, self.account, self.instance, dump, self.directory, database
-        )
+        return restore_dump(self.build, self.account, self.instance, dump, self.directory, database)
 
     def ask(self, query: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """The rows of a query; none of a statement without."""

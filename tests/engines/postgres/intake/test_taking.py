@@ -224,7 +224,7 @@ def test_a_running_server_is_copied_by_a_base_backup_and_crashed_files_are_recov
     (home / "data" / "backup_manifest").unlink()
     for segment in (home / "data" / "pg_wal").glob("0*"):
         segment.unlink()
-    with pytest.raises(EngineError, match="(?s)half a backup.*in an archive.*start a server"):
+    with pytest.raises(EngineError, match=r"(?s)half a backup.*in an archive.*start a server"):
         take(engine18, home / "data", slot)
     shutil.rmtree(home)
 

@@ -298,8 +298,10 @@ def test_where_the_prefix_has_no_time_it_is_the_envelopes(
     tmp_path: Path, name: str, text: str, time: str, has_time: bool
 ) -> None:
     """As Cloud SQL's earlier one had none."""
-    head = "{stamp} [{process}]: [7-1] db=shop,user=joe " if has_time else (
-        "[{process}]: [7-1] db=shop,user=joe "
+    head = (
+        "{stamp} [{process}]: [7-1] db=shop,user=joe "
+        if has_time
+        else ("[{process}]: [7-1] db=shop,user=joe ")
     )
     log = "".join(
         json.dumps({

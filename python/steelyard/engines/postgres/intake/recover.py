@@ -223,7 +223,7 @@ def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
         names = ", ".join(printable(str(name)) for name, _ in rows)
         names += ", …" if int(rows[0][1]) > len(rows) else ""
         yield (
-            f"roles find schemas of their names before others (\"$user\" in search_path), and "
+            f'roles find schemas of their names before others ("$user" in search_path), and '
             f"scripts run as {SUPERUSER}, which does not: {names}; --set settings.search_path="
             f"{printable(str(rows[0][0]))},public weighs as that role would find its tables"
         )

@@ -23,9 +23,7 @@ _TIME = (
     r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:?\d\d)?)"
 )
 # Heroku puts the name of the server before the numbers, and a service before the process.
-_TEXT = (
-    r"(?:(?:\[(?P<colour>[A-Z][A-Z0-9_]*)\] )?\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
-)
+_TEXT = r"(?:(?:\[(?P<colour>[A-Z][A-Z0-9_]*)\] )?\[(?P<number>\d+)-(?P<part>\d+)\] )?(?P<text>.*)$"
 _LINE = re.compile(
     rf"^(?:<\d+>1? ?)?{_TIME} (?:(?P<host>\S+) )?(?P<name>[^\s\[\]:]+)"
     r"\[(?:(?:heroku-)?postgres\.)?(?P<process>\d+)\]: "
