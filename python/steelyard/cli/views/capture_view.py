@@ -73,8 +73,8 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if ledger.forgotten:
         yield (
             f"note: the server forgot statements {ledger.forgotten} times to make room for others: "
-            "those that were called least are in none of these shares, or in part; with a larger "
-            "pg_stat_statements.max none are"
+            "those that were called least are in none of these shares, or in part; the extension "
+            "that counts them keeps more by a larger .max"
         )
     if passed is None:
         yield from _gap_lines(captured.ledger)
