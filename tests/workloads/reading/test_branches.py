@@ -13,8 +13,7 @@ from steelyard.workloads.reading.scripts import resolve_scripts
 GIVEN = {"mode": "0", "limit": "5"}
 WRITES = {
     "a branch that is drawn": (
-        "\\set r random(1, 1000000)\n"
-        "\\if :r = 7\nUPDATE t SET a = 1;\n\\else\nSELECT 1;\n\\endif\n"
+        "\\set r random(1, 1000000)\n\\if :r = 7\nUPDATE t SET a = 1;\n\\else\nSELECT 1;\n\\endif\n"
     ),
     "a condition that draws": "\\if random(1, 100) > 100\nDELETE FROM t;\n\\endif\nSELECT 1;\n",
     "a condition by hash": "\\if hash(:limit) = 0\nDELETE FROM t;\n\\endif\nSELECT 1;\n",

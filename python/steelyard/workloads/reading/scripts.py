@@ -97,7 +97,7 @@ def _may_have_result(script: Script, error: str, *, shares: bool) -> bool:
     other values of variables that it shares: all of them are 1 here."""
     answered = first_answer_line(script.text)
     place = re.match(r"(\d+):", error.removeprefix(f"{script.name}:"))
-    return shares or answered is not None and place is not None and int(place[1]) > answered
+    return shares or (answered is not None and place is not None and int(place[1]) > answered)
 
 
 def script_texts(
