@@ -113,7 +113,11 @@ def writes(statement: str) -> bool:
     first = _WORD.match(text)
     if first is None:  # no statement, or one whose beginning a variable holds
         return bool(text.strip("; \t\r\n\v\f"))
-    word = first[0].lower()
+    return _writes_by_kind(first[0].lower(), text)
+
+
+def _writes_by_kind(word: str, text: str) -> bool:
+    """Whether a statement writes that begins with a word."""
     if word == "explain":
         return writes(_EXPLAINED.sub("", text, count=1))
     if word in ("select", "values", "table", "with"):
