@@ -21,9 +21,7 @@ REMOVED = (
 NAME = "MariaDB 10.11.19"
 
 
-@pytest.mark.parametrize(
-    "name", ["innodb_buffer_pool_instances", "Innodb-Buffer-Pool-Instances"]
-)
+@pytest.mark.parametrize("name", ["innodb_buffer_pool_instances", "Innodb-Buffer-Pool-Instances"])
 def test_a_setting_that_does_nothing_any_more_is_refused(
     place: Path, account: Account, name: str
 ) -> None:

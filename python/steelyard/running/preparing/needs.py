@@ -40,9 +40,7 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
                 _require_ability(study, arm.name, engines[arm.name], "jit")
 
 
-def require_effects(
-    study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]
-) -> None:
+def require_effects(study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]) -> None:
     """StudyError for a setting that arms differ in and that changes nothing for them: they would be
     equal, and weighed as if they were not."""
     makes_tables = any(_MAKES_TABLES.search(script.text) for script in scripts)
