@@ -154,11 +154,6 @@ _MODIFIERS = re.compile(r"^(?:(?:loose|skip|disable|enable|maximum)_)+")
 """What may stand before the name of an option (special_opt_prefix of mysys/my_getopt.c)."""
 
 
-def sets(settings: Settings, option: str) -> bool:
-    """Whether an option is among settings, whatever stands before its name."""
-    return any(_MODIFIERS.sub("", name) == option for name in normal(settings))
-
-
 def refuse_slot_settings(settings: Settings) -> None:
     """EngineError for a setting that the slot owns, or that keeps data outside their directory."""
     for name, value in normal(settings).items():

@@ -57,6 +57,6 @@ def test_the_files_of_old_and_of_new_versions_are_executed_in_order(
 
 def test_files_that_are_not_there_are_named(place: Path, account: Account) -> None:
     build, identity = mariadb(place, {"mariadb_system_tables.sql": b""})
-    with pytest.raises(EngineError, match=r'"mariadb_performance_tables.sql" nor') as refusal:
+    with pytest.raises(EngineError, match=r'"mariadb_performance_tables\.sql" nor') as refusal:
         make_instance(build, identity, account, place / "data")
     assert refusal.value.hint is not None
