@@ -170,9 +170,7 @@ def _common_names(
     ]
 
 
-def resume_sweep(
-    folder: Path, account: str | None, *, as_json: bool, agreed: bool = False
-) -> None:
+def resume_sweep(folder: Path, account: str | None, *, as_json: bool, agreed: bool = False) -> None:
     """Weigh the points that are missing, and print what came of all. `agreed`: to write at an
     address."""
     campaign = SWEEP.open(folder, account)

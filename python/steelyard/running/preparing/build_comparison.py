@@ -71,7 +71,13 @@ def require_unlike_builds(study: Study, engines: Mapping[str, Engine]) -> None:
 
 def is_alone(study: Study, arm: Arm) -> bool:
     """Whether nothing but its build and its settings can set an arm apart from the control."""
-    blank = {"name": "", "role": "", "against": None, "needs": (), "settings": {}}
+    blank: dict[str, object] = {
+        "name": "",
+        "role": "",
+        "against": None,
+        "needs": (),
+        "settings": {},
+    }
     blank |= {"version": "", "bindir": None, "defaults": None}
     return arm.model_copy(update=blank) == study.control.model_copy(update=blank)
 
