@@ -140,11 +140,11 @@ def test_the_workload_of_ones_own_file_is_driven_on_ones_data_or_said_to_be_left
     file = tmp_path / "mine.toml"
     file.write_text(f"{_STUDY}[workload]\n{workload}")
     source = SourceOptions(str(tmp_path), None, None, agreed=False)
-    for overrides in (
-        with_addresses(changes, "host=db1", None, None, str(file)),
-        source.changes(changes, str(file)),
+    for given in (
+        lambda: with_addresses(changes, "host=db1", None, None, str(file)),
+        lambda: source.changes(changes, str(file)),
     ):
-        study = read_study(str(file), overrides)
+        study = read_study(str(file), given())
         assert (study.workload.name, study.workload.clients) == (name, clients)
         assert ("--set workload=pgbench" in capsys.readouterr().err) == shown
 

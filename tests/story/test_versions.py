@@ -162,7 +162,7 @@ def test_two_names_of_one_build_are_refused_before_anything_is_started(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:
     world = OneBuild(tmp_path / "world")
-    with pytest.raises(UsageError, match=r"after and before are equal: noop 18.4"):
+    with pytest.raises(UsageError, match=r"after and before are equal: noop 18\.4"):
         weigh_in(world, named_twice({}, {}))
     assert not [call for call in world.noop.calls if call.action == "start"]
     assert not (tmp_path / "record").exists()

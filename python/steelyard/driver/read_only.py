@@ -27,10 +27,10 @@ def why_not_read_only(target: Endpoint) -> str | None:
     try:
         rows = interruptible(lambda: _core.ask(arm, _BEGUN))
     except DriverError as error:
-        why = error.detail or error.primary
-        if READ_ONLY not in why and _OF_POOLER not in why:
-            raise
-        return why
+        for why in (error.detail or "", error.primary):
+            if READ_ONLY in why or _OF_POOLER in why:
+                return why
+        raise
     if rows == [[ON]]:
         return None
     return f"It did not take {READ_ONLY}: functions of the queries might write."

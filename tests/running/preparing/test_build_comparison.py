@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
@@ -112,17 +111,6 @@ def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> No
     assert found.settings_of(asked, asked.arms[0]) == {"io": "16"}
 
 
-def test_what_every_arm_sets_is_not_aligned_however_it_is_spelt(world: ScriptedWorld) -> None:
-    old, new = engine("a", 7, {"i_o": OLD["io"]}), engine("b", 8, {"i_o": NEW["io"]})
-    for each in (old, new):
-        each.setting_rules = SettingRules(name_of=lambda name: name.lower().replace("-", "_"))
-    asked, notes = study(settings={"I-O": "4"}), Notes()
-    engines: dict[str, Engine] = {"before": old, "after": new}
-    found = compare_builds(asked, engines, world.laboratory, notes)
-    assert found.alignment.settings == {}
-    assert not any("set alike" in said for said in notes.said)
-
-
 def test_as_shipped_defaults_stay_and_are_declared(world: ScriptedWorld) -> None:
     engines: dict[str, Engine] = {"before": engine("a", 7, OLD), "after": engine("b", 8, NEW)}
     asked, notes = study(defaults="as-shipped"), Notes()
@@ -219,7 +207,7 @@ def test_two_names_of_one_build_are_no_two_arms(
     if not equal:
         require_unlike_builds(asked, engines)
         return
-    with pytest.raises(UsageError, match=r"after and before are equal: noop 18.4 in") as refused:
+    with pytest.raises(UsageError, match=r"after and before are equal: noop 18\.4 in") as refused:
         require_unlike_builds(asked, engines)
     assert "--set arm.version=VERSION" in str(refused.value.hint)
     assert "steelyard weigh aa" in str(refused.value.hint)
