@@ -70,9 +70,7 @@ def test_a_sweep_is_listed_once_with_its_curve(forked: Steelyard, tmp_path: Path
     assert lines[4].startswith("    256  faster        +7.")
 
 
-def test_points_of_a_sweep_over_sizes_stand_in_its_order(
-    forked: Steelyard, tmp_path: Path
-) -> None:
+def test_points_of_a_sweep_over_sizes_stand_in_its_order(forked: Steelyard, tmp_path: Path) -> None:
     sweep = tmp_path / "records" / "by-work_mem" / DAY.format(day=1)
     values = ["64kB", "4MB", "256MB", "1GB"]
     for number, effect in ((2, 0.04), (0, 0.0), (3, 0.07), (1, 0.02)):
@@ -147,9 +145,7 @@ def test_a_trend_is_drawn_and_its_step_said(forked: Steelyard, records: Path) ->
     assert len(told["points"]) == 14
 
 
-def test_a_trend_says_what_was_weighed_on_other_machines(
-    forked: Steelyard, tmp_path: Path
-) -> None:
+def test_a_trend_says_what_was_weighed_on_other_machines(forked: Steelyard, tmp_path: Path) -> None:
     """Every container has a name of its own: each line would be one weighing long, without a
     word."""
     for day in range(1, 7):

@@ -194,7 +194,7 @@ def test_a_seed_that_no_column_holds_is_refused_and_a_table_of_text_has_it(
         if seed < 2**63:
             assert export(entries, tmp_path / f"all.{form}", form) == 1
             continue
-        with pytest.raises(RecordError, match="the seed of .* has more than 63 bits"):
+        with pytest.raises(RecordError, match="has more than 63 bits"):
             export(entries, tmp_path / f"all.{form}", form)
         assert not (tmp_path / f"all.{form}").exists()
     export(entries, tmp_path / "all.csv", "csv")

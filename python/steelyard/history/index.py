@@ -140,9 +140,7 @@ def _read(directory: Path, path: str, hashes: dict[str, str]) -> Entry:
         raise RecordError(f'could not read "{directory}": {reason}') from reason
 
 
-def _folders(
-    root: Path, closed: Callable[[OSError], None]
-) -> Iterator[tuple[Path, list[str]]]:
+def _folders(root: Path, closed: Callable[[OSError], None]) -> Iterator[tuple[Path, list[str]]]:
     """Every folder with the names of its files, in order; links (`latest`) are not followed. What
     begins with a dot is on its way, and what a matrix brought home stands elsewhere too. `closed`
     gets the errors of folders that cannot be listed."""
@@ -162,7 +160,7 @@ def closed_folder(error: OSError) -> tuple[str, str] | None:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    return folder == "." or path == folder or path.startswith(f"{folder}/")
+    return folder in (".", path) or path.startswith(f"{folder}/")
 
 
 def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:

@@ -76,9 +76,7 @@ def _numerically(value: str) -> tuple[int, float, str]:
     return (0, float(match[1]) * size, value)
 
 
-_NUMBER = re.compile(
-    r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?"
-)
+_NUMBER = re.compile(r"'?(-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z\u00b5\u03bc%]*)'?")
 _UNITS = {
     "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0,
     "h": 3600.0, "d": 86400.0, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6,
