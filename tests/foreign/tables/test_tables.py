@@ -216,7 +216,9 @@ def test_two_columns_that_could_name_the_arm_are_asked_about() -> None:
 @pytest.mark.parametrize("heading", ["query", "benchmark", "test"])
 @pytest.mark.parametrize("times", [1, 3])
 def test_queries_beside_columns_of_arms_are_no_arms(heads: str, heading: str, times: int) -> None:
-    rows = [f"Q{q},{10 * q}.{k},{11 * q}.{k}\n" for k in range(1, times + 1) for q in range(1, 5)]
+    rows = [
+        f"Q{q},{7 * q * q}.{k},{8 * q * q}.{k}\n" for k in range(1, times + 1) for q in range(1, 5)
+    ]
     sheet = sheet_of(f"{heading},{heads}\n{''.join(rows)}")
     named = heads.replace(" (ms)", "").split(",")
     assert list(arms_of(sheet)) == named

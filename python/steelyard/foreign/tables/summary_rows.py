@@ -303,7 +303,9 @@ def _telling(
             for (above, own), (above_unit, own_unit) in zip(parts, units, strict=True)
         )
     chance = 1.0 if statistic in ("mean", "geomean", "median") else math.inf
-    for (above, _), (above_unit, own_unit) in zip(parts, units, strict=True):
+    for (above, own), (above_unit, own_unit) in zip(parts, units, strict=True):
+        if (np.abs(above - own[0]) < own_unit / 2).any():
+            continue  # a number that comes again is no new one
         gaps = np.diff(np.unique(above))
         step = max(above_unit + own_unit, float(gaps.min())) if len(gaps) else math.inf
         scatter = 2.5 * float(above.std(ddof=1))

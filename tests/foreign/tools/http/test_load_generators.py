@@ -77,7 +77,7 @@ def test_a_summary_of_wrk_is_one_repetition() -> None:
     assert sheet_of(text).outcomes == {"": TransactionCounts(90, 10)}
 
 
-WRK = """Running 30s test @ http://{host}:8080{path}
+RUN_OF_WRK = """Running 30s test @ http://{host}:8080{path}
   12 threads and 400 connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
     Latency     5.91ms    0.89ms  12.92ms   93.69%
@@ -88,7 +88,7 @@ Requests/sec: {rate:.2f}
 def test_paths_of_wrk_are_compared_each_with_its_own() -> None:
     def runs(host: str, scale: float, counts: tuple[int, int]) -> str:
         return "".join(
-            WRK.format(host=host, path=path, rate=scale * (level + n * 7 % 11))
+            RUN_OF_WRK.format(host=host, path=path, rate=scale * (level + n * 7 % 11))
             for path, level, count in zip(("/a?id=1", "/b"), (1000, 9000), counts, strict=True)
             for n in range(count)
         )
