@@ -93,9 +93,9 @@ def _secret_places(shape: Shape) -> list[bool]:
     one of which is secret, or among the arguments of a cipher."""
     marks = [f"steelyard-{number}-" for number in range(len(shape.numbers))]
     texts = (f"{piece}'{mark}'" for piece, mark in zip(shape.pieces, marks, strict=False))
-    shown = without_secrets("".join([*texts, shape.pieces[-1]]))
+    plain = without_secrets("".join([*texts, shape.pieces[-1]]))
     return [
-        mark not in shown or holds_secret(f"{piece}'x'")
+        mark not in plain or holds_secret(f"{piece}'x'")
         for mark, piece in zip(marks, shape.pieces, strict=False)
     ]
 
