@@ -64,11 +64,11 @@ def arm_column(
     return text_columns[0] if lone and not repeated else None
 
 
-def _is_wide(table: Table, headings: Sequence[Heading], taken: set[int]) -> bool:
+def _is_wide(table: Table, headings: Sequence[Heading], settled: set[int]) -> bool:
     """Whether columns of numbers are arms beside a column of what rows are about: no heading is
     wholly a metric's, all say the same of them, and they are alike: "query,off (ms),on (ms)"."""
     roles = (Role.METRIC, Role.STATISTIC, Role.UNKNOWN, Role.ARM)
-    free = [c for c in range(len(headings)) if c not in taken and not table.is_text(c)]
+    free = [c for c in range(len(headings)) if c not in settled and not table.is_text(c)]
     columns = [c for c in free if headings[c].role in roles]
     known = [headings[c] for c in columns if headings[c].role in roles[:2]]
     kinds = {heading.metric and (heading.metric.name, heading.statistic) for heading in known}
