@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status: 0 open or passed, 1 closed, else what `steelyard` ended with."""
     options = _parser().parse_args(arguments)
     try:
+        require_closable(options)
         status: int = options.step(options)
     except (OSError, ValueError, KeyError) as failure:
         print(f"error: {failure}", file=sys.stderr)
@@ -61,8 +62,6 @@ def name(options: argparse.Namespace) -> int:
 
 def weigh(options: argparse.Namespace) -> int:
     """Weigh, and write gate.json and gate.md beside the record."""
-    require_conditions(options.fail_if)
-    require_hosts(options.hosts)
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     forget(out)
@@ -88,7 +87,6 @@ def weigh(options: argparse.Namespace) -> int:
 def agree(options: argparse.Namespace) -> int:
     """Join what every host found: closed only where as many as were asked for are, passed only
     where as many found nothing to close it for."""
-    require_hosts(options.hosts)
     left = [folder for folder in options.found if (folder / "gate.json").is_file()]
     without = [folder.name for folder in options.found if folder not in left]
     gates = [json.loads((folder / "gate.json").read_text(encoding="utf-8")) for folder in left]
@@ -202,11 +200,8 @@ def outcome(verdict: dict[str, Any], *, closed: bool) -> str:
     if closed:
         return "closed"
     unsure = {"inconclusive", "invalid"}
-    return (
-        "open"
-        if any(contrast["verdict"] in unsure for contrast in verdict["contrasts"])
-        else "passed"
-    )
+    is_open = any(contrast["verdict"] in unsure for contrast in verdict["contrasts"])
+    return "open" if is_open else "passed"
 
 
 def minutes_more(verdict: dict[str, Any]) -> int | None:
@@ -253,12 +248,8 @@ def runner_words(runner: dict[str, Any]) -> str:
 def arms_of(options: argparse.Namespace) -> list[str]:
     """Two builds by their directories, two versions by their names."""
     if options.study == "versions":
-        return [
-            "--set",
-            f"control.version={options.control}",
-            "--set",
-            f"arm.version={options.arm}",
-        ]
+        versions = f"control.version={options.control}", f"arm.version={options.arm}"
+        return ["--set", versions[0], "--set", versions[1]]
     return ["--control", options.control, "--arm", options.arm]
 
 
@@ -276,17 +267,13 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def require_conditions(text: str) -> None:
-    """ValueError: a gate without a condition passes whatever is read, as where a variable of the
-    workflow is not set."""
-    if not lines(text):
+def require_closable(options: argparse.Namespace) -> None:
+    """ValueError: it would pass whatever is read, as where a variable of the workflow is not set,
+    or close on nothing."""
+    if not lines(getattr(options, "fail_if", "-")):
         raise ValueError('fail-if is empty, so nothing would close the gate; write "slower:2%"')
-
-
-def require_hosts(hosts: int) -> None:
-    """ValueError: no hosts agree on anything, and on nothing all do."""
-    if hosts < 1:
-        raise ValueError(f"hosts is {hosts}: how many must agree, 1 or more")
+    if getattr(options, "hosts", 1) < 1:
+        raise ValueError(f"hosts is {options.hosts}: how many must agree, 1 or more")
 
 
 def alike(keys: Sequence[str]) -> list[str]:
