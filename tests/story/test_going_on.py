@@ -130,6 +130,27 @@ def test_a_weighing_killed_after_its_last_epoch_is_judged_when_it_is_resumed(
         weigh_in(ScriptedWorld(tmp_path / "third"), resume=tmp_path / "torn")
 
 
+def test_a_verdict_of_an_earlier_sitting_is_not_that_of_epochs_measured_since(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Killed(BaseException):
+        """What kill -9 is to the code: no handler of ours sees it."""
+
+    class Killing(Watcher):
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            if n == total:
+                raise Killed
+
+    resume = tmp_path / "record"
+    shown = weigh_in(ScriptedWorld(tmp_path / "first"), progress=interrupted_after(5))
+    with pytest.raises(Killed):
+        weigh_in(ScriptedWorld(tmp_path / "second"), resume=resume, progress=Killing())
+    verdict = weigh_in(ScriptedWorld(tmp_path / "third"), resume=resume)
+    assert [each["contrasts"][0]["epochs"] for each in (shown, verdict)] == [5, 10]
+    with pytest.raises(UsageError, match="complete already"):
+        weigh_in(ScriptedWorld(tmp_path / "fourth"), resume=resume)
+
+
 def test_what_another_process_weighs_into_is_not_resumed_beside_it(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:

@@ -98,8 +98,10 @@ def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRe
 
 
 def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:
-    """Whether no epoch may follow: in an open-ended weighing, whether it ended since it was
-    settled."""
+    """Whether no epoch may follow, and the verdict is of all of them: it is not where a sitting was
+    killed after it. In an open-ended weighing, whether it ended since it was settled."""
+    if len(verdict.contrasts[0].details.epochs) != len(epochs):
+        return False
     if not plan.open_ended:
         return len(epochs) >= plan.epochs
     settled = verdict.contrasts[0].verdict != "inconclusive"
