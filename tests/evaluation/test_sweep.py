@@ -11,6 +11,7 @@ from records.conftest import unpack
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.evaluation.sweep import ALPHA
 from steelyard.model.units import percent_of_log
+from steelyard.record.contrast import EpochDetail
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import SweepPlan, SweptContrast, SweptPoint
@@ -138,6 +139,39 @@ def test_every_interval_has_its_share_of_the_error(verdicts: dict[str, Verdict])
     assert [one.contrasts[0].verdict for one in found.points] == [
         "equivalent", "equivalent", "slower",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        ("crashed: off", "inconclusive"),
+        ("out of memory: on", "inconclusive"),
+        ("failed: no room", "equivalent"),
+        ("crashed: off, on", "equivalent"),
+    ],
+)
+@pytest.mark.parametrize("higher", [True, False])
+def test_epochs_in_which_one_arm_was_lost_count_against_it(
+    verdicts: dict[str, Verdict], outcome: str, expected: str, higher: bool
+) -> None:
+    [line] = verdicts["8"].contrasts
+    epochs = tuple(
+        EpochDetail(
+            epoch=n, slots={}, order=(), d=None if n < 4 else d, typical_d=None,
+            throughput={"on": 100.0, "off": 100.0}, outcome=outcome if n < 4 else "complete",
+        )
+        for n, d in enumerate(line.details.d)
+    )  # fmt: skip
+    details = line.details.model_copy(
+        update={"d": tuple(epoch.d for epoch in epochs), "epochs": epochs}
+    )
+    changed = line.model_copy(update={"details": details, "higher_is_better": higher})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.verdict == expected
+    if expected == "inconclusive":
+        less = ("off" in outcome) is higher
+        assert (contrast.low_percent, contrast.high_percent)[not less] == (-100 if less else None)
 
 
 def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, Verdict]) -> None:
