@@ -94,12 +94,12 @@ def test_a_duration_is_read_as_it_is_written(nanoseconds: float) -> None:
         (parse_percent, "%"),
     ],
 )
-@pytest.mark.parametrize("digits", [305, 309, 400])
+@pytest.mark.parametrize("digits", [280, 309, 400])
 def test_what_is_beyond_all_numbers_is_refused_and_no_overflow(
     parse: Callable[[str], float], unit: str, digits: int
 ) -> None:
-    text = "9" * digits + unit
-    try:
-        assert parse(text) > 0
-    except ValueError as refused:
-        assert "accepted: " in str(refused)
+    if digits < 309:
+        assert parse("9" * digits + unit) > 0
+        return
+    with pytest.raises(ValueError, match="accepted: "):
+        parse("9" * digits + unit)

@@ -118,13 +118,13 @@ def test_a_key_that_is_wrong_is_named_with_its_file(kept: Unpack) -> None:
 
 @pytest.mark.parametrize("name", ["aa", "checksums-rw", "queries", "resumed"])
 @pytest.mark.parametrize("left", [0.5, 0.999])
-def test_slices_that_are_missing_are_not_passed_over(
-    kept: Unpack, name: str, left: float
-) -> None:
+def test_slices_that_are_missing_are_not_passed_over(kept: Unpack, name: str, left: float) -> None:
     file = kept(name) / "slices.jsonl"
     text = file.read_bytes()
     file.write_bytes(text[: round(left * len(text))])
-    with pytest.raises(RecordError, match=r"slices of arm .* are missing in .*slices\.jsonl") as cut:
+    with pytest.raises(
+        RecordError, match=r"slices of arm .* are missing in .*slices\.jsonl"
+    ) as cut:
         read(file.parent)
     assert "--resume measures them again" in (cut.value.hint or "")
 

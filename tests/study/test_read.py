@@ -125,7 +125,7 @@ def test_arms_may_be_listed_as_json_lists_them(tmp_path: Path, listed: str) -> N
 def test_arms_that_are_listed_by_two_words_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(MINIMAL + '[[arms]]\nname = "c"\n')
-    with pytest.raises(StudyError, match='mine.toml: "arm" and "arms"') as refused:
+    with pytest.raises(StudyError, match=r'mine\.toml: "arm" and "arms"') as refused:
         read_study(str(file))
     assert "[[arm]]" in (refused.value.hint or "")
 
