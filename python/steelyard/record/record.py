@@ -64,7 +64,7 @@ class Record:
         self.directory = directory
         self._is_latest = is_latest
         self._streams: dict[str, FileIO] = {}
-        self._held: OwnDirectory | None = None
+        self._lock: OwnDirectory | None = None
 
     @classmethod
     def create(cls, directory: Path | None, study: str) -> Record:
@@ -108,11 +108,11 @@ class Record:
     def hold(self) -> None:
         """Let no other process write into it until it is closed, or this process has ended.
         RecordError: another one does: slices of both would be taken for those of one epoch."""
-        held = OwnDirectory.open(self.directory)
-        if not held.hold():
-            held.close()
+        directory = OwnDirectory.open(self.directory)
+        if not directory.hold():
+            directory.close()
             raise in_use("record", self.directory)
-        self._held = held
+        self._lock = directory
 
     def write(self, name: str, value: Json | str) -> Path:
         """Write a whole file so that it is there entirely or not at all. JSON is redacted; a text
@@ -191,9 +191,9 @@ class Record:
         for stream in self._streams.values():
             stream.close()
         self._streams.clear()
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
 
 def in_use(noun: str, directory: Path) -> RecordError:

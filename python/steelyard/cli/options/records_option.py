@@ -73,10 +73,10 @@ def require_own_place(
 ) -> None:
     """UsageError: what is resumed was given another seed, or another place."""
     options = {"--seed": seed, "--record": record}
-    given = [option for option, value in options.items() if value is not None]
-    if resume is not None and given:
+    refused = [option for option, value in options.items() if value is not None]
+    if resume is not None and refused:
         raise UsageError(
-            f"option {given[0]} does not go with --resume: what is resumed keeps its seed and "
+            f"option {refused[0]} does not go with --resume: what is resumed keeps its seed and "
             "its place",
             hint=f"Name only its folder: steelyard {command} --resume DIR",
         )
