@@ -151,21 +151,6 @@ def test_a_verdict_of_an_earlier_sitting_is_not_that_of_epochs_measured_since(
         weigh_in(ScriptedWorld(tmp_path / "fourth"), resume=resume)
 
 
-def test_a_weighing_that_was_decided_before_its_plan_was_over_is_complete(
-    tmp_path: Path, weigh_in: Weigh
-) -> None:
-    study = study_of(decision={"first_verdict": True})
-    world = ScriptedWorld(tmp_path / "first", noise=0.01)
-    world.speed = lambda arm, life: 4400.0 if arm == "off" else 4000.0
-    verdict = weigh_in(world, study)
-    planned = json.loads((tmp_path / "record" / "plan.json").read_text())["epochs"]
-    assert verdict["contrasts"][0]["epochs"] < planned
-    before = (tmp_path / "record" / "verdict.json").read_bytes()
-    with pytest.raises(UsageError, match="complete already"):
-        weigh_in(ScriptedWorld(tmp_path / "again"), study, resume=tmp_path / "record")
-    assert (tmp_path / "record" / "verdict.json").read_bytes() == before
-
-
 def test_what_another_process_weighs_into_is_not_resumed_beside_it(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
-from steelyard.record.epoch import EndLine, Epoch, EventLine
+from steelyard.record.epoch import Epoch, EventLine
 from steelyard.record.plan import Plan
 from steelyard.record.reader import (
     MeasuredTurn,
@@ -80,7 +80,7 @@ def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRe
     plan, telemetry = read_plan(record), read_telemetry(record)
     epochs = finished_epochs(record, telemetry)
     verdict = read_verdict(record)  # None: it was killed before it had judged
-    if verdict is not None and _is_complete(plan, epochs, verdict, telemetry.end):
+    if verdict is not None and _is_complete(plan, epochs, verdict):
         again = "" if plan.open_ended else " Begun with --open-ended, a weighing can be extended."
         raise UsageError(
             f'weighing is complete already: "{question.resume}"',
@@ -97,19 +97,15 @@ def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRe
     return OpenRecord(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
 
 
-def _is_complete(
-    plan: Plan, epochs: Sequence[Epoch], verdict: Verdict, end: EndLine | None
-) -> bool:
+def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:
     """Whether no epoch may follow, and the verdict is of all of them: it is not where a sitting was
-    killed after it. A weighing may be decided before its plan is over; an open-ended one is
-    complete once it is settled."""
+    killed after it. In an open-ended weighing, whether it ended since it was settled."""
     if len(verdict.contrasts[0].details.epochs) != len(epochs):
         return False
-    if plan.open_ended:
-        settled = verdict.contrasts[0].verdict != "inconclusive"
-        return settled and not verdict.interrupted and not hopeless(epochs)
-    decided = end is not None and not (end.interrupted or end.lost)
-    return decided or len(epochs) >= plan.epochs
+    if not plan.open_ended:
+        return len(epochs) >= plan.epochs
+    settled = verdict.contrasts[0].verdict != "inconclusive"
+    return settled and not verdict.interrupted and not hopeless(epochs)
 
 
 @dataclass(frozen=True)
