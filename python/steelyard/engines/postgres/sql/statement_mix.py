@@ -66,7 +66,7 @@ class CountedStatement:
 
 
 @dataclass(frozen=True)
-class CountedStatements:
+class ServerCounts:
     """The statements of a database, those that took most time first."""
 
     statements: tuple[CountedStatement, ...]
@@ -91,7 +91,7 @@ class ColumnStatistics:
     other schema has a table of that name."""
 
 
-def counted_statements(target: Endpoint) -> CountedStatements:
+def counted_statements(target: Endpoint) -> ServerCounts:
     """The statements of the target's database. EngineError: pg_stat_statements is not there, or of
     a version that does not count what is read; ServerError: it cannot be read."""
     with connected(target, answer_s=_ANSWER_S) as session:
@@ -118,7 +118,7 @@ def counted_statements(target: Endpoint) -> CountedStatements:
         CountedStatement(text or "", int(calls), ms / 1000, int(returned))
         for text, calls, ms, returned in rows
     )
-    return CountedStatements(statements, int(forgotten))
+    return ServerCounts(statements, int(forgotten))
 
 
 def _number(version: str) -> tuple[int, ...]:
