@@ -10,6 +10,8 @@ bundled server accepts. At the end the tables of docs/reference/tune.md are writ
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import os
 import re
@@ -27,11 +29,12 @@ from steelyard.model.errors import UsageError
 from steelyard.model.setting_value import Allowed, with_unit
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
-from validation.pages.tuners import Proposals, page_with_tables
+from validation.pages.tuners import Proposals, by_size, page_with_tables
 from validation.results import FOLDER, Results
 
 RESULTS = Results(FOLDER / "tuners.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "tune.md"
+EVERY_SERVER = PAGE.with_name("tune-by-size.csv")
 VERSION = "18"
 BUILD = f"bundle-{VERSION}"
 """Whose settings are proposed, whatever other builds of it were added."""
@@ -174,15 +177,18 @@ def _keep(tool: str, version: str, proposals: list[dict[str, str]]) -> None:
     RESULTS.replace(tool, {**facts, "proposals": by_server})
 
 
-def tables(page: str, accepting: Accepting) -> str:
-    """The page with its tables as they are now."""
+def tables(page: str, accepting: Accepting) -> tuple[str, str]:
+    """The page with its tables as they are now, for every other server; and for all, as CSV."""
     assumed = defaults(accepting.allowed)
     proposals = [Proposals("ours", "", dict(zip(_keys(), ours(accepting), strict=True)))]
     proposals += [
         Proposals(result["key"], f"{result['version']}, {result['taken']}", result["proposals"])
         for result in RESULTS
     ]
-    return page_with_tables(page, _keys(), proposals, assumed)
+    sheet = io.StringIO()
+    csv.writer(sheet, lineterminator="\n").writerows(by_size(_keys(), proposals, assumed))
+    shown = _keys()[::2]
+    return page_with_tables(page, _keys(), proposals, assumed, shown), sheet.getvalue()
 
 
 def _keys() -> list[str]:
@@ -203,11 +209,10 @@ def main() -> int:
         answers = ask_timescaledb_tune(chosen.timescaledb_tune)
         _keep("timescaledb-tune", f"{version}, {timescale}", answers)
     account = "postgres" if os.geteuid() == 0 else None
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(
-        tables(text, read_allowed_settings("postgres", BuildRequest(BUILD, None), account)),
-        encoding="utf-8",
-    )
+    accepting = read_allowed_settings("postgres", BuildRequest(BUILD, None), account)
+    page, sheet = tables(PAGE.read_text(encoding="utf-8"), accepting)
+    PAGE.write_text(page, encoding="utf-8")
+    EVERY_SERVER.write_text(sheet, encoding="utf-8")
     return 0
 
 

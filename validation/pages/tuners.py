@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.model.setting_value import size_bytes, size_text
@@ -32,38 +32,62 @@ class Proposals:
 
 
 def page_with_tables(
-    page: str, servers: Sequence[str], proposals: Sequence[Proposals], defaults: Mapping[str, str]
+    page: str,
+    servers: Sequence[str],
+    proposals: Sequence[Proposals],
+    defaults: Mapping[str, str],
+    shown: Collection[str],
 ) -> str:
     """The page with both tables in their places.
 
-    By size: settings whose value is not the same for all servers by some tool, a line a tool.
-    Alike: the others, a column a tool. `defaults`: what the server assumes, as it is written.
+    By size: settings whose value is not the same for all servers by some tool, a line a tool, for
+    the servers that are `shown`. Alike: the others, a column a tool. `defaults`: what the server
+    assumes, as it is written.
     """
+    values = _values(proposals, defaults)
+    head, *lines = by_size(servers, proposals, defaults)
+    columns = [n for n, name in enumerate(head) if name not in servers or name in shown]
+    name = ""
+    for line in lines:
+        line[0], name = "" if line[0] == name else f"`{line[0]}`", line[0]
+    shown_lines = [[line[n] for n in columns] for line in lines]
+    page = replaced(page, BY_SIZE, f"\n{table([head[n] for n in columns], shown_lines)}\n\n")
+    alike = [
+        [f"`{name}`", *(_everywhere(row) for row in rows.values())]
+        for name, rows in values.items()
+        if not any(_varies(row) for row in rows.values())
+    ]
+    head = ["setting", *(_head(proposal) for proposal in proposals)]
+    return replaced(page, ALIKE, f"\n{table(head, alike)}\n\n")
+
+
+def by_size(
+    servers: Sequence[str], proposals: Sequence[Proposals], defaults: Mapping[str, str]
+) -> list[list[str]]:
+    """The heading, and a line a setting and tool with a value for each server, of settings whose
+    value is not the same for all of them by some tool."""
+    return [["setting", "tool", *servers]] + [
+        [name, tool, *row]
+        for name, rows in _values(proposals, defaults).items()
+        if any(_varies(row) for row in rows.values())
+        for tool, row in rows.items()
+    ]
+
+
+def _values(
+    proposals: Sequence[Proposals], defaults: Mapping[str, str]
+) -> dict[str, dict[str, list[str]]]:
+    """Setting → tool → value for each server, of what some tool proposes."""
     proposed = {
         name
         for proposal in proposals
         for by_setting in proposal.of_servers.values()
         for name in by_setting
     }
-    settings = sorted(proposed & defaults.keys())
-    values = {
+    return {
         name: {proposal.tool: proposal.of(name, _shown(defaults[name])) for proposal in proposals}
-        for name in settings
+        for name in sorted(proposed & defaults.keys())
     }
-    varied = [name for name in settings if any(_varies(row) for row in values[name].values())]
-    lines = [
-        [f"`{name}`" if number == 0 else "", tool, *row]
-        for name in varied
-        for number, (tool, row) in enumerate(values[name].items())
-    ]
-    page = replaced(page, BY_SIZE, f"\n{table(['setting', 'tool', *servers], lines)}\n\n")
-    alike = [
-        [f"`{name}`", *(_everywhere(row) for row in values[name].values())]
-        for name in settings
-        if name not in varied
-    ]
-    head = ["setting", *(_head(proposal) for proposal in proposals)]
-    return replaced(page, ALIKE, f"\n{table(head, alike)}\n\n")
 
 
 def _head(one: Proposals) -> str:

@@ -42,7 +42,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("length", [1_000, 20_000])
+@pytest.mark.parametrize("length", [1_000, pytest.param(20_000, marks=pytest.mark.long)])
 def test_of_large_values_a_fair_sample_of_fewer_is_kept_and_said(
     tmp_path: Path, length: int
 ) -> None:

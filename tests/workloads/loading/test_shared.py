@@ -84,7 +84,11 @@ def loaded(
 
 @pytest.mark.parametrize(
     ("name", "scale"),
-    [pytest.param("pgbench", 3, marks=pytest.mark.long), ("reserva", 1), ("tproc-h", 2)],
+    [
+        pytest.param("pgbench", 3, marks=pytest.mark.long),
+        ("reserva", 1),
+        pytest.param("tproc-h", 2, marks=pytest.mark.long),
+    ],
 )
 def test_three_machines_make_the_rows_digests_and_maps_of_one(
     engine18: Postgres, place: Path, serve: Serve, small_shares: None, name: str, scale: int

@@ -66,7 +66,7 @@ def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
         assert len(texts(entries(tmp_path, other + own))) == 4
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("ab \t'\u00fc"), max_size=12), min_size=1, max_size=6),
     st.integers(0, 40_000),
@@ -107,7 +107,7 @@ def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:
     assert texts(entries(tmp_path, first + text)) == ["select\n0", "select 'abc'"]
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.integers(20, 140), st.sampled_from(["", "\n", "\0\0\0\n"]))
 def test_a_cut_anywhere_is_one_entry_that_is_not_whole(folder: Path, at: int, end: str) -> None:
     own = "".join(jsonlog(n, f"select {n}") for n in range(3))
