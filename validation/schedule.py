@@ -73,7 +73,7 @@ wait: on a disk that others use too, epochs of durable commits scatter by 20 % a
 interval of that width covers anything."""
 
 CYCLED_STUDY = str(Path(__file__).with_name("five-arms-in-cycles.toml"))
-CYCLED_BUDGET = "18m"
+CYCLED_BUDGET = "20m"
 """8 epochs of five arms, with checkpoints 6 s of own time apart: a server's clock runs five times
 as fast, and no timeout is shorter than 30 s. Commits are durable: an epoch in cycles scatters by as
 little as where none waits."""
