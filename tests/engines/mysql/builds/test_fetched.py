@@ -79,9 +79,11 @@ def test_what_was_added_is_removed_again(root: Path) -> None:
     assert added_engines(open_cache()) == []
 
 
-# All is imported before: the user may not be able to read our interpreter.
+# All is imported before, what is only imported where it is used too: the user may not be able to
+# read our interpreter.
 ADD = """
-import os, sys
+import fractions, gzip, lzma, os, sys, tarfile
+import pydantic_core
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.mysql.builds.adding import add_product
