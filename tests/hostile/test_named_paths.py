@@ -36,8 +36,8 @@ from steelyard.engines.cache import open_cache, tree_bytes
 from steelyard.engines.intake import Intake
 from steelyard.engines.page_cache import evict
 from steelyard.engines.postgres.access.pooler import program
-from steelyard.engines.postgres.builds.find import find_postgres
-from steelyard.engines.postgres.intake.place import look
+from steelyard.engines.postgres.selection import find_postgres
+from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.registry import open_run
 
 engine, account = find_postgres("18"), choose_account()
@@ -45,7 +45,7 @@ with open_run(open_cache(), account) as run:
     slot, other = run.slot(0), run.slot(1)
 """
 LIFE = """
-    engine.take_in(Intake(look(Path(sys.argv[1])), None), slot, print)
+    engine.take_in(Intake(inspect_source(Path(sys.argv[1])), None), slot, print)
     template = engine.open(slot.path / "data")
     assert engine.stopped_identifier(template.directory) is not None
     arm = template.clone(other.path / "data")

@@ -67,7 +67,7 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        self._replayed = _replays_log(self._cluster.directory)
+        self._replayed = _replays_log(self._account, self._cluster.directory)
         output = recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
@@ -164,14 +164,15 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _replays_log(directory: Path) -> bool:
+def _replays_log(account: Account, directory: Path) -> bool:
     """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
     crash (xlogrecovery.c, InitWalRecovery)."""
     try:
         state = read_beginning(directory).state
     except (OSError, ValueError):
         return False  # said by what recovers it
-    return (directory / LABEL).is_file() or state != SHUT_DOWN
+    labelled: bool = account.call((directory / LABEL).is_file)  # root names nothing in there
+    return labelled or state != SHUT_DOWN
 
 
 def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
