@@ -187,8 +187,8 @@ def tables(page: str, accepting: Accepting) -> tuple[str, str]:
     ]
     sheet = io.StringIO()
     csv.writer(sheet, lineterminator="\n").writerows(by_size(_keys(), proposals, assumed))
-    shown = _keys()[::2]
-    return page_with_tables(page, _keys(), proposals, assumed, shown), sheet.getvalue()
+    on_page = _keys()[::2]
+    return page_with_tables(page, _keys(), proposals, assumed, on_page), sheet.getvalue()
 
 
 def _keys() -> list[str]:

@@ -36,22 +36,22 @@ def page_with_tables(
     servers: Sequence[str],
     proposals: Sequence[Proposals],
     defaults: Mapping[str, str],
-    shown: Collection[str],
+    on_page: Collection[str],
 ) -> str:
     """The page with both tables in their places.
 
     By size: settings whose value is not the same for all servers by some tool, a line a tool, for
-    the servers that are `shown`. Alike: the others, a column a tool. `defaults`: what the server
+    the servers that are `on_page`. Alike: the others, a column a tool. `defaults`: what the server
     assumes, as it is written.
     """
     values = _values(proposals, defaults)
     head, *lines = by_size(servers, proposals, defaults)
-    columns = [n for n, name in enumerate(head) if name not in servers or name in shown]
+    columns = [n for n, name in enumerate(head) if name not in servers or name in on_page]
     name = ""
     for line in lines:
         line[0], name = "" if line[0] == name else f"`{line[0]}`", line[0]
-    shown_lines = [[line[n] for n in columns] for line in lines]
-    page = replaced(page, BY_SIZE, f"\n{table([head[n] for n in columns], shown_lines)}\n\n")
+    page_lines = [[line[n] for n in columns] for line in lines]
+    page = replaced(page, BY_SIZE, f"\n{table([head[n] for n in columns], page_lines)}\n\n")
     alike = [
         [f"`{name}`", *(_everywhere(row) for row in rows.values())]
         for name, rows in values.items()
