@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from steelyard.record.contrast import ArmValues, Percent
+from steelyard.record.environment import OF_SCRIPT
 from steelyard.record.frozen import Frozen
 from steelyard.record.ledger import LedgerMachine
 from steelyard.record.reader import ENVIRONMENT
@@ -19,8 +20,6 @@ from steelyard.record.record import PLAN, STUDY_FILE
 
 STAMP = "%Y-%m-%dT%H%M%SZ"
 """In UTC, as folders of records are named."""
-_SCRIPT = "script "
-"""What the names of scripts begin with in `files` of environment.json."""
 State = Literal["judged", "interrupted", "no verdict"]
 """interrupted: judged by what there was; no verdict: still going, or stopped before the end."""
 
@@ -172,7 +171,9 @@ class Entry(Frozen):
     def script_texts(self) -> str:
         """`"SHA-256 3fa9c1d2e4b5…"` over the texts of all scripts that took part; empty: the record
         does not have them."""
-        texts = sorted(f"{n} {sha256}" for n, sha256 in self.files.items() if n.startswith(_SCRIPT))
+        texts = sorted(
+            f"{n} {sha256}" for n, sha256 in self.files.items() if n.startswith(OF_SCRIPT)
+        )
         digest = hashlib.sha256("\n".join(texts).encode()).hexdigest()
         return f"SHA-256 {digest[:12]}…" if texts else ""
 

@@ -40,10 +40,9 @@ def parse_duration(text: str) -> int:
     squeezed = text.strip()
     spans = list(_DURATION.finditer(squeezed))
     rest = _DURATION.sub("", squeezed).strip()
-    length_ns = sum(float(span[1]) * _DURATION_NS[span[2]] for span in spans)
-    if not spans or rest or math.isinf(length_ns):
+    if not spans or rest:
         raise ValueError(f'invalid duration: "{text}"; accepted: 50ms, 90s, 2m, 1h 30m')
-    return round(length_ns)
+    return round(sum(float(span[1]) * _DURATION_NS[span[2]] for span in spans))
 
 
 def parse_percent(text: str) -> float:
@@ -60,12 +59,10 @@ _SIZE = re.compile(r"\s*([0-9]{1,18}(?:\.[0-9]+)?)\s*((?:[kMGT]i?)?B?)\s*", re.I
 def parse_bytes(text: str) -> int:
     """Bytes of `"200MB"`, `"1.5 GiB"`, `"64k"`, `"0"`, in powers of 1024; ValueError."""
     match = _SIZE.fullmatch(text)
-    unit = "" if match is None else match[2]
-    power = "kmgt".find(unit[:1].lower()) + 1 if unit else 0
-    size = math.inf if match is None else float(match[1]) * (1 << 10 * power)
-    if math.isinf(size):
+    if match is None:
         raise ValueError(f'invalid size: "{text}"; accepted: 64kB, 200MB, 1.5GB')
-    return round(size)
+    power = "kmgt".find(match[2][:1].lower()) + 1 if match[2] else 0
+    return round(float(match[1]) * (1 << 10 * power))
 
 
 def format_duration(nanoseconds: float) -> str:

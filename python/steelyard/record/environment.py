@@ -12,6 +12,9 @@ from steelyard.record.frozen import Frozen
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import Probe
 
+OF_SCRIPT = "script "
+"""Before the name of a script among the `files` of an environment."""
+
 
 class SteelyardFacts(Frozen):
     """The version of the tool, and how its extension was built."""

@@ -23,6 +23,7 @@ from steelyard.engines.engine import Instance
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
+from steelyard.record.environment import OF_SCRIPT
 from steelyard.telemetry.capacity import (
     allowed_processors,
     core_of,
@@ -140,7 +141,7 @@ def _arm(instance: Instance, settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hashes(scripts: Mapping[str, str], template: Path | None) -> dict[str, str]:
-    hashes = {f"script {name}": text_sha256(text) for name, text in scripts.items()}
+    hashes = {f"{OF_SCRIPT}{name}": text_sha256(text) for name, text in scripts.items()}
     if template is not None and (control := template / "global" / "pg_control").is_file():
         hashes["template pg_control"] = file_sha256(control)
     return hashes

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.mysql.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import TurnChoices
 from steelyard.running.turns.apart import require_apart
 from steelyard.study.read import read_study
+from steelyard.study.study import Study
 
 SERVER = {
     "checkpoint_timeout": "300 s",
@@ -35,6 +37,11 @@ class Notes:
         self.notes.append(text)
 
 
+def setup_of(study: Study, rules: SettingRules) -> Any:
+    layout, slots = SimpleNamespace(name="cycles"), SimpleNamespace(setting_rules=rules)
+    return SimpleNamespace(study=study, layout=layout, slots=slots)
+
+
 def apart(scale: float, *changes: str, **reported: tuple[str, str]) -> list[str]:
     """Two arms; `reported`: what their servers said, where it is not what is shipped."""
     study = read_study("settings", ["workload.name=tpcb-like", "layout=cycles", *changes])
@@ -50,9 +57,8 @@ def apart(scale: float, *changes: str, **reported: tuple[str, str]) -> list[str]
             for arm, server in servers.items()
         },
     )
-    setup: Any = SimpleNamespace(study=study, layout=SimpleNamespace(name="cycles"))
     notes: Any = Notes()
-    require_apart(setup, servers, turns, notes)
+    require_apart(setup_of(study, SettingRules()), servers, turns, notes)
     said: list[str] = notes.notes
     return said
 
@@ -91,10 +97,10 @@ def test_what_an_option_file_spells_with_dashes_is_lost_too() -> None:
     turns = TurnChoices.model_construct(time_scale=4, settings={control: alike, arm: alike})
     reported = {control: {"innodb_log_file_size": "100663296"},
                 arm: {"innodb_log_file_size": "104857600"}}  # fmt: skip
-    setup: Any = SimpleNamespace(study=study, layout=SimpleNamespace(name="cycles"))
     notes: Any = Notes()
+    setup = setup_of(study, SETTING_RULES)
     with pytest.raises(StudyError, match="innodb_log_file_size is 25165824 in both"):
-        require_apart(setup, reported, turns, notes, SETTING_RULES.name_of)
+        require_apart(setup, reported, turns, notes)
 
 
 def test_what_is_lost_beside_another_difference_is_a_doubt() -> None:

@@ -91,11 +91,10 @@ def calibrate(
 
 def _study(changes: Sequence[str], account: str | None) -> Study:
     """The study of a calibration. UsageError: it would write at an address."""
-    from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
+    from steelyard.cli.options.address_options import agreed_at_address
     from steelyard.cli.options.weigh_options import resolve_profiles
     from steelyard.study.read import read_study
     from steelyard.workloads.reading.resolved import resolve_workload
 
     study = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
-    require_agreed(study, agreed=False)
-    return with_read_only_sessions(study, agreed=False)
+    return agreed_at_address(study, agreed=False)

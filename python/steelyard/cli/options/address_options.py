@@ -206,6 +206,13 @@ def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     return study.model_copy(update={"settings": settings})
 
 
+def agreed_at_address(study: Study, *, agreed: bool) -> Study:
+    """The study as it may be weighed at its address; the same of servers that are made. UsageError:
+    as of `require_agreed` and `with_read_only_sessions`."""
+    require_agreed(study, agreed=agreed)
+    return with_read_only_sessions(study, agreed=agreed)
+
+
 def _require_near(study: Study) -> None:
     host = sqlserver.read_uri(study.address or "").host
     if not on_this_machine(host):

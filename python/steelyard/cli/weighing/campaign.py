@@ -21,7 +21,7 @@ from typing import Any
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
+from steelyard.cli.options.address_options import agreed_at_address
 from steelyard.cli.views.live_view import open_view
 from steelyard.history.question import keys_of
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
@@ -115,8 +115,7 @@ class Campaign:
     def weigh(self, study: Study, seed: int, name: str) -> Verdict:
         """The verdict of the record of that name, whatever of it was done before. UsageError: it
         would write at an address; KeyboardInterrupt: it was interrupted, and so is the campaign."""
-        require_agreed(study, agreed=self.agreed)
-        study = with_read_only_sessions(study, agreed=self.agreed)
+        study = agreed_at_address(study, agreed=self.agreed)
         verdict = weigh_into(study, seed, self.folder / name, self.account)
         if verdict.interrupted:
             raise KeyboardInterrupt

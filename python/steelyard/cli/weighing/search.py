@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
+from steelyard.cli.options.address_options import agreed_at_address
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.text_layout import terminal_width, wrapped
 from steelyard.cli.views.verdict_view import render_verdict
@@ -164,8 +164,7 @@ def _study_without_arms(request: SearchRequest) -> Study:
             hint="Name a study whose control has settings: --study tuning. The first candidate is "
             "the profile.",
         )
-    require_agreed(study, agreed=False)
-    study = with_read_only_sessions(study, agreed=False)
+    study = agreed_at_address(study, agreed=False)
     return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
 

@@ -14,6 +14,7 @@ from steelyard.engines.access.server_uri import ENCODED, ServerUri, seconds_ns, 
 from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret
+from steelyard.model.units import whole_number
 
 SCHEMES = ("mysql://", "mariadb://")
 PORT = 3306
@@ -67,15 +68,14 @@ def read_uri(target: str) -> Endpoint:
 
 def _default_port() -> int:
     """UsageError: the environment has one that is none."""
-    port = os.environ.get("MYSQL_TCP_PORT")
-    if not port:
-        return PORT
-    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16):
+    text = os.environ.get("MYSQL_TCP_PORT")
+    port = whole_number(text) if text else PORT
+    if port is None or not 0 < port < 1 << 16:
         raise UsageError(
-            f'invalid port in MYSQL_TCP_PORT: "{port}"',
+            f'invalid port in MYSQL_TCP_PORT: "{text}"',
             hint="Unset it, or set it to a number from 1 to 65535.",
         )
-    return int(port)
+    return port
 
 
 def _own_user() -> str:

@@ -136,13 +136,9 @@ def _refuse_failed_rows(table: Table, roles: Roles) -> None:
         failed = {cell for cell in present if is_failed is not None and is_failed(cell)}
         row = next((row for row, cell in enumerate(cells) if cell in failed), None)
         if row is not None:
-            raise table.source.error(
-                f"column {quoted(table.name(column))} says that this row failed: "
-                f"{quoted(table.columns[column][row].strip())}",
-                table.spot(row, column),
-                hint="Leave the row out, and find out why it failed; if it did not, leave the "
-                "column out, or call it otherwise.",
-            )
+            hint = "Leave the row out, and find out why it failed; if it did not, leave the "
+            hint += "column out, or call it otherwise."
+            raise _refusal(table, row, column, "this row failed", hint)
 
 
 def _refuse_warm_ups(table: Table, roles: Roles) -> None:
@@ -157,13 +153,15 @@ def _refuse_warm_ups(table: Table, roles: Roles) -> None:
         others = {arm for row, arm in enumerate(arms) if row not in odd} if odd else set()
         row = next((row for row in sorted(odd) if arms[row] in others), None)
         if row is not None:
-            raise table.source.error(
-                f"column {quoted(table.name(column))} says that this row is no repetition like "
-                f"the others: {quoted(table.columns[column][row].strip())}",
-                table.spot(row, column),
-                hint="Leave out the rows that were to warm up or do not count; if they do, leave "
-                "the column out, or call it otherwise.",
-            )
+            hint = "Leave out the rows that were to warm up or do not count; if they do, leave "
+            hint += "the column out, or call it otherwise."
+            raise _refusal(table, row, column, "this row is no repetition like the others", hint)
+
+
+def _refusal(table: Table, row: int, column: int, what: str, hint: str) -> Exception:
+    cell = quoted(table.columns[column][row].strip())
+    words = f"column {quoted(table.name(column))} says that {what}: {cell}"
+    return table.source.error(words, table.spot(row, column), hint=hint)
 
 
 def _warm_ups(table: Table, column: int, heading: Heading) -> set[int]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from steelyard.integrity.scrub.links import first_listed
 from steelyard.model.errors import UsageError
 
 _TABLESPACE = r"(?:.+\.ib[du]|ibdata[0-9]+|undo_?[0-9]+)"
@@ -27,7 +28,6 @@ _ENGINES = {".MYD": "MyISAM", ".MAD": "Aria", ".ARZ": "Archive", ".CSV": "CSV"}
 """By how the name of a file with a table's rows ends."""
 _ROCKSDB = (".rocksdb", "#rocksdb")
 """The directory with all its tables: Percona's and Meta's, MariaDB's (rocksdb_datadir)."""
-_MOST_NAMED = 10
 _OF_ROCKSDB = {".sst": "RocksDB", ".log": "RocksDB"}
 
 
@@ -78,10 +78,9 @@ def outside_note(directory: Path, files: Iterable[tuple[str, Path]]) -> list[str
     outside = [f"{label} at {place}" for label, place in places if not _is_below(place, home)]
     if not outside:
         return []
-    more = f", and {len(outside) - _MOST_NAMED} more" if len(outside) > _MOST_NAMED else ""
     return [
-        f"read outside of the directory: {', '.join(outside[:_MOST_NAMED])}{more}; of a copy, "
-        "those may be the original's"
+        f"read outside of the directory: {first_listed(outside)}; of a copy, those may be the "
+        "original's"
     ]
 
 

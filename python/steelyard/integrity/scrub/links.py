@@ -23,12 +23,12 @@ def link_notes(state: ClusterState, segments: Sequence[Segment]) -> list[str]:
     spaces = {"/".join(label.split("/")[:2]) for label in files if label.startswith("pg_tblspc/")}
     notes = []
     if links := _links(state.directory, files):
-        notes.append(f"symbolic links were followed: {_listed(links)}")
+        notes.append(f"symbolic links were followed: {first_listed(links)}")
     if (links := _links(state.directory, spaces)) and state.run_state is not RunState.RUNNING:
         targets = [f"{label} to {os.path.realpath(state.directory / label)}" for label in links]
         notes.append(
-            f"tablespaces were read where their links lead, {_listed(targets)}: of a copy of a "
-            "cluster, those may be the original's"
+            f"tablespaces were read where their links lead, {first_listed(targets)}: of a copy of "
+            "a cluster, those may be the original's"
         )
     return notes
 
@@ -37,6 +37,7 @@ def _links(directory: Path, labels: Iterable[str]) -> list[str]:
     return sorted(label for label in labels if os.path.islink(directory / label))
 
 
-def _listed(texts: Sequence[str]) -> str:
+def first_listed(texts: Sequence[str]) -> str:
+    """The first ones, and how many more there are."""
     more = f", and {len(texts) - MOST_LINKS} more" if len(texts) > MOST_LINKS else ""
     return f"{', '.join(texts[:MOST_LINKS])}{more}"

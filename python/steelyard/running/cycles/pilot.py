@@ -108,8 +108,7 @@ def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices
     control = runs[design.arms[0]]
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, runs, lengths)
-    servers = {arm: run.settings for arm, run in runs.items()}
-    require_apart(setup, servers, turns, progress, setup.slots.setting_rules.name_of)
+    require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
     _announce(setup, turns, lengths, progress)
     slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return setup.choices(

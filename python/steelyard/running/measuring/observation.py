@@ -56,6 +56,11 @@ def use_of(instance: Instance) -> TreeUse:
     return instance.use() if isinstance(instance, Observable) else TreeUse(0, 0, 0)
 
 
+def use_while_running(instance: Instance) -> TreeUse:
+    """The same; nothing of one that died."""
+    return use_of(instance) if instance.running else TreeUse(0, 0, 0)
+
+
 def fill_pool(instance: Instance) -> PoolFill:
     """Read the data into the buffer pool; EngineError: the engine cannot."""
     if not isinstance(instance, Warmable):

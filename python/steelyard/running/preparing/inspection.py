@@ -18,7 +18,13 @@ from steelyard.evaluation.threats.inspection import (
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
-from steelyard.record.environment import ArmDifferences, ArmInspection, Environment, Inspection
+from steelyard.record.environment import (
+    OF_SCRIPT,
+    ArmDifferences,
+    ArmInspection,
+    Environment,
+    Inspection,
+)
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.record.record import STUDY_FILE, Record
@@ -249,12 +255,12 @@ def _require_same_work(record: Record, before: Environment, now: Environment) ->
 def _other_scripts(before: Environment, now: Environment) -> Iterator[str]:
     """In words; an older record may hold no hashes."""
     ours, theirs = (
-        {what: digest for what, digest in each.files.items() if what.startswith(_SCRIPT)}
+        {what: digest for what, digest in each.files.items() if what.startswith(OF_SCRIPT)}
         for each in (before, now)
     )
     for what in sorted({*ours, *theirs}) if ours else ():
         if ours.get(what) != theirs.get(what):
-            name = what.removeprefix(_SCRIPT)
+            name = what.removeprefix(OF_SCRIPT)
             yield f'script "{name}" is not what it was when the weighing began'
 
 
@@ -270,8 +276,6 @@ def _other_builds(before: Environment, now: Environment) -> Iterator[str]:
                 )
 
 
-_SCRIPT = "script "
-"""Before the name of a script, among the hashes of files."""
 _OF_A_BUILD = ("kind", "version", "builder", "configure", "cflags", "assertions")
 
 

@@ -6,7 +6,7 @@ have limits, and must be seen: what an arm says of them may be what the plan say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from steelyard.engines.engine import Settings
 from steelyard.model.errors import StudyError
@@ -16,16 +16,11 @@ from steelyard.running.stopwatch import Progress
 
 
 def require_apart(
-    setup: Setup,
-    reported: Mapping[str, Settings],
-    turns: TurnChoices,
-    progress: Progress,
-    name_of: Callable[[str], str] = str.lower,
+    setup: Setup, reported: Mapping[str, Settings], turns: TurnChoices, progress: Progress
 ) -> None:
     """StudyError where nothing is left that sets an arm apart; what else is lost is a doubt.
-    `reported`: arm → settings as its server reported them in the pilot. `name_of`: by what name a
-    server reports a setting of the study."""
-    study = setup.study
+    `reported`: arm → settings as its server reported them in the pilot."""
+    study, name_of = setup.study, setup.slots.setting_rules.name_of
     control = study.control.name
     for arm in study.arms:
         declared = {name_of(name) for name in study.declared_differences(arm)}

@@ -94,8 +94,7 @@ def choose_turns(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _turn_choices(setup, runs, lengths)
     _require_many(study, turns, max(per_transaction_ns(run) for run in runs.values()))
-    servers = {arm: run.settings for arm, run in runs.items()}
-    require_apart(setup, servers, turns, progress, setup.slots.setting_rules.name_of)
+    require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
     _tell(setup, turns, lengths, progress)
     return setup.choices(
         slice_ns=Reasoned(slice_ns, "a turn is driven and read second by second"),

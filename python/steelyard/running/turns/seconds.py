@@ -11,13 +11,12 @@ from steelyard.analysis.pilot.steady_state import mser5
 from steelyard.engines.capabilities.checkpoints import CheckpointWatch, WalCounters
 from steelyard.engines.engine import Instance
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
-from steelyard.model.process import TreeUse
 from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import DebtLine, DeviceSecondsLine, SecondsLine
 from steelyard.running.laboratory import Host
 from steelyard.running.measuring.driving import drive
 from steelyard.running.measuring.load import Load, SlicePlace, Visit
-from steelyard.running.measuring.observation import use_of
+from steelyard.running.measuring.observation import use_while_running
 from steelyard.running.measuring.wait_samples import WaitSamples
 from steelyard.running.preparing.setup import Setup
 from steelyard.telemetry.devices import DeviceCounts
@@ -46,7 +45,7 @@ class Border:
 
 def read_border(instance: Instance, watch: CheckpointWatch, host: Host) -> Border:
     """What server and machine have now."""
-    use = use_of(instance) if instance.running else TreeUse(0, 0, 0)
+    use = use_while_running(instance)
     return Border(watch.pulse(), use.requested_bytes, host.waiting_bytes(), use.written_bytes)
 
 

@@ -19,14 +19,13 @@ from steelyard.engines.capabilities.checkpoints import CheckpointWatch, Cycle, C
 from steelyard.engines.engine import Engine, Instance, Settings
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
 from steelyard.model.errors import EngineError
-from steelyard.model.process import TreeUse
 from steelyard.model.turn import Checkpoint
 from steelyard.model.units import NS_PER_MS, NS_PER_S
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.measuring.driving import drive_pilot, require_work
 from steelyard.running.measuring.load import Load, SlicePlace, Visit
-from steelyard.running.measuring.observation import WaitSampling, settings_of, use_of
+from steelyard.running.measuring.observation import WaitSampling, settings_of, use_while_running
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.turns.turn import await_quiet, watch_checkpoints
 from steelyard.telemetry.devices import DeviceCounts
@@ -168,7 +167,7 @@ def _drive(
     """Seconds of load, the log that was written until each of them ended, and what was dirtied
     and read."""
     now_ns, use = setup.laboratory.clock.now_ns, _Written()
-    first, since_ns, done = watch.pulse(), now_ns(), bytes_of(instance)
+    first, since_ns, done = watch.pulse(), now_ns(), use_while_running(instance)
     lines: list[SliceLine] = []
     seconds, written = [0.0], [0.0]
     while seconds[-1] < LEAST_LOOK_S or (
@@ -176,7 +175,7 @@ def _drive(
     ):
         visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
         lines += drive_pilot(setup, load, [visit], SlicePlace(PILOT, run=1))
-        after, before, done = watch.pulse(), done, bytes_of(instance)
+        after, before, done = watch.pulse(), done, use_while_running(instance)
         use.dirtied_bytes.append(max(0, done.written_bytes - before.written_bytes))
         use.read_bytes.append(max(0, done.requested_bytes - before.requested_bytes))
         use.devices.append(load.device_use())
@@ -188,11 +187,6 @@ def _drive(
         if seconds[-2] < LEAST_LOOK_S <= seconds[-1]:
             require_work(lines)
     return tuple(lines), LogCurve.of(seconds, written), use
-
-
-def bytes_of(instance: Instance) -> TreeUse:
-    """What the processes of an arm have dirtied and read since their start; 0 of one that died."""
-    return use_of(instance) if instance.running else TreeUse(0, 0, 0)
 
 
 def whole_cycle_s(checkpoints: Sequence[Checkpoint]) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.account import Account
 from steelyard.engines.engine import Slot
@@ -184,13 +184,17 @@ def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
     ).fetchall()
     if rows:
         count = int(rows[0][1])
-        names = ", ".join(printable(str(name)) for name, _ in rows)
-        names += ", …" if count > len(rows) else ""
         yield (
             f"{count} unlogged {'table is' if count == 1 else 'tables are'} empty in the copy, as "
-            f"after a crash of the server: {names}; a dump brings the rows, and so does the "
-            "directory of a server that was stopped cleanly"
+            f"after a crash of the server: {_first_named(rows)}; a dump brings the rows, and so "
+            "does the directory of a server that was stopped cleanly"
         )
+
+
+def _first_named(rows: Sequence[tuple[Any, ...]]) -> str:
+    """The names in rows of a name and how many there are in all."""
+    names = ", ".join(printable(str(name)) for name, _ in rows)
+    return f"{names}, …" if int(rows[0][1]) > len(rows) else names
 
 
 def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
@@ -202,11 +206,9 @@ def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
         [_MOST_NAMED],
     ).fetchall()
     if rows:
-        names = ", ".join(printable(str(name)) for name, _ in rows)
-        names += ", …" if int(rows[0][1]) > len(rows) else ""
         yield (
             f"scripts run as {SUPERUSER}, which row security does not hold for: the policies of "
-            f"{names} are not weighed, unless a script says SET ROLE"
+            f"{_first_named(rows)} are not weighed, unless a script says SET ROLE"
         )
 
 
@@ -221,11 +223,10 @@ def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
         [SUPERUSER, _MOST_NAMED],
     ).fetchall()
     if rows:
-        names = ", ".join(printable(str(name)) for name, _ in rows)
-        names += ", …" if int(rows[0][1]) > len(rows) else ""
         yield (
             f'roles find schemas of their names before others ("$user" in search_path), and '
-            f"scripts run as {SUPERUSER}, which does not: {names}; --set settings.search_path="
+            f"scripts run as {SUPERUSER}, which does not: {_first_named(rows)}; --set "
+            f"settings.search_path="
             f"{printable(str(rows[0][0]))},public weighs as that role would find its tables"
         )
 
