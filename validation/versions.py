@@ -4,11 +4,11 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/versions*.jsonl, and what has a line of this very command is not weighed again. What writes
-in many pages is weighed over whole checkpoint cycles: `--pair 16-to-18` in cycles. At the end the
-page in docs/results/ is written of the lines. 18 and 19 are Debian's, of one source: `steelyard
-engines add debian-18` and `debian-19` bring them; those of the steps are of one builder too:
-`engines add 16.14`, `17.10` and `18.4`. Wants an otherwise idle machine: half an hour or so for
-each that writes.
+in many pages is weighed over whole checkpoint cycles; `--pair 16-to-18` weighs three versions at
+once, in cycles. At the end the page in docs/results/ is written of the lines. 18 and 19 are
+Debian's, of one source: `steelyard engines add debian-18` and `debian-19` bring them; those of the
+steps are of one builder too: `engines add npm-16.14 npm-17.10 npm-18.4`. Wants an otherwise idle
+machine: half an hour or so for each that writes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from steelyard.record.record import Record
 from validation.pages import folded
 from validation.pages.versions import Pair, page
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, revision, weighed
+from validation.weighed import environment_of, machine_of, revision, told
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
@@ -53,23 +53,13 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
         *("--set", _TOUCHES, "--set", "budget.epochs=12"),
     ),
 }
-_UPGRADES = (("16.14", "17.10"), ("17.10", "18.4"))
-_IN_CYCLES = ("--set", "layout=cycles", "--budget", "24m")
-
-
-def _step(workload: str, before: str, after: str) -> tuple[str, ...]:
-    builds = (f"control.version=npm-{before}", f"arm.version=npm-{after}")
-    changes = (*(() if workload == "pgbench" else (f"workload={workload}",)), *builds)
-    return ("versions", *(word for change in changes for word in ("--set", change)), *_IN_CYCLES)
-
-
+_THREE_VERSIONS = "validation/16-17-18.toml"
 STEPS: Mapping[str, Sequence[str]] = {
-    f"{workload}-{before.partition('.')[0]}-{after.partition('.')[0]}": _step(
-        workload, before, after
-    )
-    for workload in ("pgbench", "tproc-c", "reserva")
-    for before, after in _UPGRADES
+    "pgbench": (_THREE_VERSIONS,),
+    "tproc-c": (_THREE_VERSIONS, "--set", "workload=tproc-c"),
+    "reserva": (_THREE_VERSIONS, "--set", "workload=reserva"),
 }
+"""All three versions in one weighing: two steps, and both in one."""
 _BRIEFLY = ("--budget", "20m")
 """In cycles: eight epochs, with checkpoints a quarter of a minute apart."""
 _OF_DEBIAN = ("--set", "control.version=debian-18", "--set", "arm.version=debian-19")
@@ -145,6 +135,7 @@ _OF_A_CONTRAST = (
     "verdict",
     "epochs",
     "blocks",
+    "sentence",
 )
 _OF_A_MEASURE = (
     "metric",
@@ -189,36 +180,66 @@ def command(name: str, weighings: Mapping[str, Sequence[str]] = WEIGHINGS) -> li
     return [*weighings[name], "--seed", str(SEED)]
 
 
-def weigh(name: str, words: Sequence[str], records: Path) -> dict[str, Any]:
-    """Weigh one; what is kept of it."""
+def weigh(name: str, words: Sequence[str], records: Path) -> list[dict[str, Any]]:
+    """Weigh one; what is kept of each of its contrasts."""
     record = records / name / "record"  # alone: not an attempt at another
     shutil.rmtree(record, ignore_errors=True)  # what has no line is weighed anew
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    verdict, contrast, environment = weighed(name, words, record)
-    return {
+    verdict = told(name, words, record)
+    environment = environment_of(record)
+    contrasts = [*verdict["contrasts"], *verdict.get("pairs", ())]
+    weighing = {
         "words": list(words),
         "started": started,
         "load_before": round(load, 2),
+        "loads_of_epochs": loads_of_epochs(record),
+        **{key: verdict.get(key) for key in _OF_A_VERDICT},
+        "workload": {key: environment["workload"][key] for key in _OF_THE_WORKLOAD},
+        "revision": revision(),
+        "machine": machine_of(environment),
+    }
+    return [
+        {
+            "key": key_of(name, contrast, alone=len(contrasts) == 1),
+            "weighing": name,
+            **weighing,
+            **_of_contrast(contrast, verdict, environment),
+        }
+        for contrast in contrasts
+    ]
+
+
+def key_of(name: str, contrast: Mapping[str, Any], *, alone: bool) -> str:
+    """The key of a contrast: the weighing's name, and where it has several the two arms."""
+    return name if alone else f"{name}-{contrast['control']}-{contrast['arm']}"
+
+
+def _of_contrast(
+    contrast: Mapping[str, Any], verdict: Mapping[str, Any], environment: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is kept of one contrast; what was counted beside it, where the two were compared."""
+    pair = (contrast["control"], contrast["arm"])
+    return {
         **{key: contrast[key] for key in _OF_A_CONTRAST},
         "epoch_sd_percent": contrast["details"]["epoch_sd_percent"],
         "d": contrast["details"]["d"],
         "threats": [threat["name"] for threat in contrast["threats"]],
         **{
-            part: [{key: row.get(key) for key in _OF_A_MEASURE} for row in verdict[part]]
+            part: [
+                {key: row.get(key) for key in _OF_A_MEASURE}
+                for row in verdict[part]
+                if (row["control"], row["arm"]) == pair
+            ]
             for part in ("work", "causes")
         },
-        "loads": verdict["loads"],
-        "loads_of_epochs": loads_of_epochs(record),
-        "sentence": verdict["sentence"],
-        **{key: verdict.get(key) for key in _OF_A_VERDICT},
-        "arms": {
-            arm: {key: facts["build"][key] for key in _OF_AN_ARM}
-            for arm, facts in environment["arms"].items()
+        "loads": {
+            **verdict["loads"],
+            "arms": {arm: verdict["loads"]["arms"][arm] for arm in pair},
         },
-        "workload": {key: environment["workload"][key] for key in _OF_THE_WORKLOAD},
-        "revision": revision(),
-        "machine": machine_of(environment),
+        "arms": {
+            arm: {key: environment["arms"][arm]["build"][key] for key in _OF_AN_ARM} for arm in pair
+        },
     }
 
 
@@ -240,20 +261,21 @@ def main() -> int:
     chosen = pairs[options.pair]
     if options.only not in (None, *chosen.weighings):
         parser.error(f"argument --only: one of {', '.join(chosen.weighings)}")
-    done = {result["key"]: result["words"] for result in chosen.results}
+    done = {row.get("weighing", row["key"]): row["words"] for row in chosen.results}
     failed = []
     for name in chosen.weighings:
         arguments = command(name, chosen.weighings)
         if done.get(name) == arguments or options.only not in (None, name):
             continue
         try:
-            result = weigh(name, arguments, options.records / options.pair)
+            rows = weigh(name, arguments, options.records / options.pair)
         except SystemExit as reason:  # the others do not need it
             failed.append(name)
             print(f"{name}: {reason}", file=sys.stderr, flush=True)
             continue
-        chosen.results.replace(name, result)
-        print(f"{name}: {result['sentence']}; {result['seconds']:.0f} s", flush=True)
+        for row in rows:
+            chosen.results.replace(row["key"], row)
+            print(f"{row['key']}: {row['sentence']}; {row['seconds']:.0f} s", flush=True)
         folded.write(files(chosen))
     if not failed:
         folded.write(files(chosen))

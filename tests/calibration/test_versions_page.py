@@ -89,9 +89,9 @@ def test_what_was_weighed_by_another_command_is_weighed_again(
         kept.add(name, weighed(key=name, words=words))
     asked: list[str] = []
 
-    def weigh(name: str, words: list[str], records: Path) -> dict[str, Any]:
+    def weigh(name: str, words: list[str], records: Path) -> list[dict[str, Any]]:
         asked.append(name)
-        return weighed(key=name, words=words)
+        return [weighed(key=name, words=words)]
 
     monkeypatch.setattr(versions, "RESULTS", kept)
     monkeypatch.setattr(versions, "PAGE", tmp_path / "page.md")
@@ -131,13 +131,62 @@ def test_every_weighing_of_19_is_of_two_builds_from_one_source(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", list(STEPS))
-def test_every_step_is_weighed_in_cycles_of_two_builds_of_one_builder(name: str) -> None:
+def test_steps_are_weighed_at_once_in_cycles_of_builds_of_one_builder(name: str) -> None:
     study, *options = STEPS[name]
     read = read_study(study, [word for word in options if "=" in word])
-    workload, before, after = name.rsplit("-", 2)
-    assert (read.workload.name, read.layout) == (workload, "cycles")
-    named = [arm.version.removeprefix("npm-").partition(".")[0] for arm in read.every_arm]
-    assert named == [before, after]
+    assert (read.workload.name, read.layout) == (name, "cycles")
+    assert [arm.version for arm in read.every_arm] == ["npm-16.14", "npm-17.10", "npm-18.4"]
+    assert [base and base.name for base in map(read.base_of, read.arms)] == [None, "17"]
+
+
+def document_of_three() -> dict[str, Any]:
+    """What `weigh --json` says of three arms, as far as a page keeps it."""
+
+    def contrast(control: str, arm: str, estimate: float) -> dict[str, Any]:
+        return {
+            "arm": arm, "control": control, "metric": "throughput", "estimate_percent": estimate,
+            "low_percent": estimate - 1, "high_percent": estimate + 1, "verdict": "faster",
+            "epochs": 8, "blocks": 8, "sentence": f"{arm} is faster than {control}",
+            "details": {"epoch_sd_percent": 1.0, "d": [0.01]}, "threats": [{"name": "drift"}],
+        }  # fmt: skip
+
+    by = {"by": "16", "count": 3, "seconds": 3.0}
+    return {
+        "contrasts": [contrast("16", "17", 4.0), contrast("16", "18", 1.0)],
+        "pairs": [contrast("17", "18", -3.0)],
+        "work": [{"control": "16", "arm": "17", **measure("new_orders_per_minute", 4.0, 1.0)}],
+        "causes": [{"control": "16", "arm": "18", **measure("wal_bytes", 2.0, 1.0)}],
+        "loads": {"shared": False, "arms": {"16": by, "17": by, "18": by}},
+        "layout": "cycles", "time_scale": 8.0, "distance_seconds": 24.0,
+        "measured_seconds": 900.0, "seconds": 1800.0,
+    }  # fmt: skip
+
+
+def test_each_contrast_of_a_weighing_is_a_line_with_what_was_counted_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builds = {"16": "16.14", "17": "17.10", "18": "18.4"}
+    environment = {
+        "arms": {
+            arm: {"build": {"version": version, "builder": "gcc 14"}}
+            for arm, version in builds.items()
+        },
+        "workload": {"name": "pgbench", "scale": 20, "options": {}, "clients": 8, "threads": None},
+        "machine": weighed()["machine"],
+    }
+    loads = [{"16": 0, "17": 1, "18": 0}]
+    monkeypatch.setattr(versions, "told", lambda *_: document_of_three())
+    monkeypatch.setattr(versions, "environment_of", lambda _: environment)
+    monkeypatch.setattr(versions, "loads_of_epochs", lambda _: loads)
+    rows = versions.weigh("pgbench", ["a.toml"], tmp_path)
+    assert [row["key"] for row in rows] == ["pgbench-16-17", "pgbench-16-18", "pgbench-17-18"]
+    assert {row["weighing"] for row in rows} == {"pgbench"}
+    assert [list(row["arms"]) for row in rows] == [["16", "17"], ["16", "18"], ["17", "18"]]
+    assert [len(row["work"]) for row in rows] == [1, 0, 0]
+    assert [len(row["causes"]) for row in rows] == [0, 1, 0]
+    assert all(set(row["loads"]["arms"]) == set(row["arms"]) for row in rows)
+    text = page(rows, versions.comparisons()["16-to-18"].pair)
+    assert "| pgbench-17-18 | 18 against 17: −3.0 % of throughput | −4.0 … −2.0 % |" in text
 
 
 def test_steps_have_one_table_and_say_which_step_each_is() -> None:
@@ -177,10 +226,10 @@ def test_a_weighing_that_fails_leaves_the_others_to_be_weighed(
 ) -> None:
     kept = Results(tmp_path / "kept.jsonl")
 
-    def weigh(name: str, words: list[str], records: Path) -> dict[str, Any]:
+    def weigh(name: str, words: list[str], records: Path) -> list[dict[str, Any]]:
         if name == "reserva":
             raise SystemExit("error: reserva ended with 3")
-        return weighed(key=name, words=words)
+        return [weighed(key=name, words=words)]
 
     monkeypatch.setattr(versions, "RESULTS", kept)
     monkeypatch.setattr(versions, "PAGE", tmp_path / "page.md")
@@ -212,7 +261,8 @@ def test_the_published_page_is_what_the_results_say() -> None:
 @pytest.mark.parametrize("name", list(versions.comparisons()))
 def test_a_page_is_what_its_results_say(name: str) -> None:
     compared = versions.comparisons()[name]
-    assert {row["key"] for row in compared.results} <= set(compared.weighings)
+    weighed_rows = list(compared.results)
+    assert {row.get("weighing", row["key"]) for row in weighed_rows} <= set(compared.weighings)
     if list(compared.results):
         assert not outdated(versions.files(compared))
     else:
