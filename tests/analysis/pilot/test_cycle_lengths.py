@@ -11,6 +11,7 @@ from steelyard.analysis.pilot.cycle_lengths import (
     FEWEST_SLICES,
     LEVEL_SLICES,
     SLICES_A_CYCLE,
+    WANTED_SLICE_S,
     CycleLengths,
     choose_cycle_lengths,
 )
@@ -85,7 +86,9 @@ def test_every_arm_is_measured_as_late_and_about_as_long_as_the_one_with_the_lon
 
 
 def test_a_slice_is_a_small_part_of_a_cycle_and_many_transactions_long() -> None:
-    short = lengths(arm(), arm(), scale=20.0, minutes=240)
+    assert lengths(arm(), arm(), scale=10.0, minutes=240).slice_s == WANTED_SLICE_S
+    short = lengths(arm(), arm(), scale=100.0, minutes=240)
+    assert short.slice_s < WANTED_SLICE_S
     assert short.slice_s <= min(short.cycles_s) / SLICES_A_CYCLE
     slow = choose_cycle_lengths(
         [arm(), arm()], TurnPlanRequest(budget_s=1e5, cycles=2), idle_s=6, warm_s=25, latency_s=0.04

@@ -89,7 +89,7 @@ def test_a_timer_that_is_off_stays_off_and_one_within_statements_is_left() -> No
 
 @pytest.mark.parametrize(
     ("delay", "arms", "comes_to"),
-    [("200 ms", 2, None), ("499 ms", 8, None), ("500 ms", 2, "1000ms"), ("3000 ms", 3, "9000ms"),
+    [("200 ms", 2, None), ("249 ms", 8, None), ("250 ms", 2, "500ms"), ("3000 ms", 3, "9000ms"),
      ("3000 ms", 8, "10000ms")],
 )  # fmt: skip
 def test_a_delay_is_multiplied_where_it_is_long_beside_a_slice_up_to_the_longest_there_is(

@@ -18,7 +18,7 @@ from steelyard.engines.postgres.sql.checkpoints import LEAST_TIMEOUT_S, cycle_of
 from steelyard.model.setting_value import reported
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 
-LONG_MS = 500
+LONG_MS = 250
 """About a slice: what waits shorter than this fires at every thaw."""
 _MOST = 2**31 - 1
 """INT_MAX, the largest value of most settings in their own unit."""
