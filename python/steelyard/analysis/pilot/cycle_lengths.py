@@ -32,8 +32,8 @@ from steelyard.analysis.pilot.turn_lengths import (
 SHORTEST_SLICE_S = 0.1
 LONGEST_SLICE_S = 2.0
 WANTED_SLICE_S = 0.2
-"""What a device does changes from moment to moment: two arms side by side in slices of 0.5 s scatter
-twice as much as in slices of 0.1 s (docs/decisions/2026-11-29-slices-of-a-fifth-of-a-second.md)."""
+"""A device is slower or faster for moments: arms in slices of 0.5 s scatter nearly twice as much as
+in slices of 0.1 s (docs/decisions/2026-11-29-slices-of-a-fifth-of-a-second.md)."""
 SLICES_A_CYCLE = 20
 """At least: the borders of a window lie within a slice of a checkpoint's begin."""
 LATENCIES_A_SLICE = 20
@@ -126,8 +126,8 @@ def _lengths(
 
 
 def _slice_s(shortest_cycle_s: float, latency_s: float, round_s: float) -> float:
-    """A fifth of a second, shorter where cycles are short, longer where transactions are slow; whole
-    rounds of the servers' background work where they have any."""
+    """A fifth of a second, shorter where cycles are short, longer where transactions are slow;
+    whole rounds of the servers' background work where they have any."""
     least = max(SHORTEST_SLICE_S, LATENCIES_A_SLICE * latency_s)
     if round_s:
         return math.ceil(least / round_s - 1e-9) * round_s
