@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,17 @@ class Results:
         """Drop the results that are not wanted any more: other code made them."""
         every = list(self)
         retained = [result for result in every if wanted(result)]
-        if len(retained) == len(every):
-            return
-        draft = self.path.with_suffix(".draft")
-        draft.write_text("".join(json.dumps(result) + "\n" for result in retained))
-        draft.replace(self.path)
+        if len(retained) != len(every):
+            self._write(retained)
 
     def replace(self, key: str, result: Mapping[str, Any]) -> None:
-        """Append the result of a case in place of the one it had."""
-        self.keep(lambda earlier: earlier["key"] != key)
-        self.add(key, result)
+        """Append the result of a case in place of the one it had: one of the two is on disk
+        whenever this is interrupted."""
+        others = [earlier for earlier in self if earlier["key"] != key]
+        self._write([*others, {"key": key, **result}])
+
+    def _write(self, results: Sequence[Mapping[str, Any]]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self.path.with_suffix(".draft")
+        draft.write_text("".join(json.dumps(result) + "\n" for result in results))
+        draft.replace(self.path)

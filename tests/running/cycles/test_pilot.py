@@ -10,24 +10,49 @@ import pytest
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
 from steelyard.running.cycles.pilot import _really_nearer, _timers
+from steelyard.running.turns.pilot import PilotLook, whole_words
 from steelyard.running.turns.solo_run import _Written
 
 S = 10**9
 MB = 2**20
 
 
-def nearer(scale: float, seconds: float, own: Cycle, spaced: Cycle) -> dict[str, float]:
-    lengths = CycleLengths(
+def lengths_of(*cycles_s: float, scale: float = 1.0) -> CycleLengths:
+    none = (0.0,) * len(cycles_s)
+    return CycleLengths(
         scale=scale,
         epochs=8,
         slice_s=0.5,
         epoch_s=60.0,
-        begins_s=(0.0,),
-        waits_s=(0.0,),
-        least_s=(0.0,),
-        longest_s=(0.0,),
-        cycles_s=(seconds,),
+        begins_s=none,
+        waits_s=none,
+        least_s=none,
+        longest_s=none,
+        cycles_s=cycles_s,
     )
+
+
+@pytest.mark.parametrize(
+    ("levels_s", "cycles_s", "more"),
+    [
+        ((0.0, 3.0), (30.0, 30.0), ""),
+        ((0.0, None), (30.0, 30.0), ", up to 8 min 40 s more if off comes to a level late"),
+        ((None, None), (30.0, 20.0), ", up to 16 min more if on and off come to a level late"),
+        ((None, 0.0), (float("inf"), 20.0), ", up to 4 min 40 s more if on comes to a level late"),
+    ],
+)
+def test_what_late_warm_ups_may_add_is_said_where_the_pilot_saw_reads_fall(
+    levels_s: tuple[float | None, ...], cycles_s: tuple[float, ...], more: str
+) -> None:
+    on, off = levels_s
+    arms: Any = {"on": SimpleNamespace(level_s=on), "off": SimpleNamespace(level_s=off)}
+    words = whole_words(PilotLook(arms, 0), lengths_of(*cycles_s))
+    assert words.startswith(f"about 8 min in all{more}")
+    assert words.endswith("reads still fell in the pilot" if more else "in all")
+
+
+def nearer(scale: float, seconds: float, own: Cycle, spaced: Cycle) -> dict[str, float]:
+    lengths = lengths_of(seconds, scale=scale)
     looked: Any = {"off": SimpleNamespace(cycle=own)}
     return _really_nearer(looked, {"off": Scaled({}, spaced)}, lengths)
 

@@ -48,6 +48,7 @@ from steelyard.running.turns.pilot import (
     scale_reason,
     stated_ns,
     wal_flush_share,
+    whole_words,
     why_whole,
     wish_of,
 )
@@ -109,7 +110,7 @@ def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices
     busy_s = sum(line.busy_ns / line.clients for line in every) / NS_PER_S
     turns = _choices(setup, runs, lengths)
     require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
-    _announce(setup, turns, lengths, progress)
+    _announce(setup, pilot, turns, lengths, progress)
     slice_ns = round(lengths.slice_s * 1000) * NS_PER_MS
     return setup.choices(
         slice_ns=Reasoned(slice_ns, _slice_why(study, runs)),
@@ -301,12 +302,14 @@ def _timers(by_arm: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield timer if len(arms) == len(by_arm) else f"{timer} (in {' and '.join(arms)})"
 
 
-def _announce(setup: Setup, turns: TurnChoices, lengths: CycleLengths, progress: Progress) -> None:
+def _announce(
+    setup: Setup, pilot: PilotLook, turns: TurnChoices, lengths: CycleLengths, progress: Progress
+) -> None:
     """What it will cost, before it starts."""
     near = scaled_words(turns, setup.design.arms)
     scale = f", {near}" if near else ""
     progress.note(
         f"layout: {setup.layout.name} ({setup.layout.why}); {lengths.epochs} epochs of about "
         f"{format_duration(round(lengths.epoch_s * NS_PER_S))}{scale}: "
-        f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
+        f"{whole_words(pilot, lengths)}"
     )

@@ -16,6 +16,7 @@ from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
     FEWEST_EPOCHS,
     ArmCycle,
+    EpochLengths,
     Shortage,
     Spacing,
     TurnLengths,
@@ -95,7 +96,7 @@ def choose_turns(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
     turns = _turn_choices(setup, runs, lengths)
     _require_many(study, turns, max(per_transaction_ns(run) for run in runs.values()))
     require_apart(setup, {arm: run.settings for arm, run in runs.items()}, turns, progress)
-    _tell(setup, turns, lengths, progress)
+    _tell(setup, pilot, turns, lengths, progress)
     return setup.choices(
         slice_ns=Reasoned(slice_ns, "a turn is driven and read second by second"),
         placement=setup.place(share),
@@ -343,7 +344,9 @@ def per_transaction_ns(run: SoloRun) -> float:
     return sum(line.busy_ns for line in run.lines) / done if done else 0.0
 
 
-def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Progress) -> None:
+def _tell(
+    setup: Setup, pilot: PilotLook, turns: TurnChoices, lengths: TurnLengths, progress: Progress
+) -> None:
     """What it will cost, before it starts."""
     near = scaled_words(turns, setup.design.arms)
     scale = f", {near}" if near else ""
@@ -352,5 +355,23 @@ def _tell(setup: Setup, turns: TurnChoices, lengths: TurnLengths, progress: Prog
     progress.note(
         f"layout: {setup.layout.name} ({setup.layout.why}); {lengths.epochs} epochs of "
         f"{len(setup.design.arms)} turns of about {format_duration(turns.turn_ns)}{scale}: "
-        f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
+        f"{whole_words(pilot, lengths)}"
+    )
+
+
+def whole_words(pilot: PilotLook, lengths: EpochLengths) -> str:
+    """What all epochs take, and by how much more they may where reads of an arm still fell when
+    the pilot ended: a warm-up to its cap, and then the next checkpoint."""
+    words = f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"
+    late_s = {
+        arm: WARM_UP_CAP_S - WARM_UP_S + (cycle_s if math.isfinite(cycle_s) else 0.0)
+        for (arm, run), cycle_s in zip(pilot.arms.items(), lengths.cycles_s, strict=True)
+        if run.level_s is None
+    }
+    if not late_s:
+        return words
+    more_ns = round(lengths.epochs * sum(late_s.values()) * NS_PER_S)
+    return (
+        f"{words}, up to {format_duration(more_ns)} more if {' and '.join(late_s)} "
+        f"come{'' if len(late_s) > 1 else 's'} to a level late: reads still fell in the pilot"
     )
