@@ -43,7 +43,7 @@ LEVEL_SLICES = 25
 """Until MSER-5 finds an arm level, with some to spare: it needs 20."""
 LEVEL_MARGIN = 1.25
 """Times what an arm alone took to read evenly, likewise."""
-BORDER_S = 0.02
+BORDER_S = 0.012
 """What stopping one arm and resuming another takes at a border, beside its clients' way back."""
 
 
