@@ -176,6 +176,56 @@ def test_no_device_has_no_counts(machine: Machine) -> None:
     assert device_counts("vdz", machine.root) is None
 
 
+MANY = "9 0 72 9 5 0 40 9 1 9 9 0 0 0 0 3 1"
+NONE = " ".join("0" * 17)
+
+
+@pytest.mark.parametrize(
+    ("devices", "reads"),
+    [
+        # Linux 4.15 to 6.3: the drive counts nothing, its paths do.
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c33n1": (MANY, "1")}, 18),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c0n11": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme1c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c1n1": (NONE, "0")}, None),
+        # From 6.4 on both do.
+        ({"nvme0n1": (MANY, "1"), "nvme0c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "1")}, 0),
+        ({"nvme0n1": (MANY, "")}, 9),
+    ],
+)
+def test_what_goes_through_the_paths_of_an_nvme_drive_is_what_it_did(
+    machine: Machine, devices: dict[str, tuple[str, str]], reads: int | None
+) -> None:
+    for name, (numbers, switch) in devices.items():
+        counting(machine, name, numbers, switch)
+    counts = device_counts("nvme0n1", machine.root)
+    assert (None if counts is None else counts.reads) == reads
+
+
+@pytest.mark.parametrize(("queues", "reads"), [(True, None), (False, 9)])
+def test_a_drive_whose_counts_are_turned_off_did_not_do_nothing(
+    machine: Machine, queues: bool, reads: int | None
+) -> None:
+    """What they were when that happened stays in its file. A volume counts all the same."""
+    counting(machine, "vdz", MANY, "0")
+    if queues:
+        (machine.root / "sys/devices/pci/vdz/mq").mkdir()
+    counts = device_counts("vdz", machine.root)
+    assert (None if counts is None else counts.reads) == reads
+
+
+def counting(machine: Machine, name: str, numbers: str, switch: str) -> None:
+    """A device with its counts, and with the switch of queue/iostats where there is one."""
+    machine.device(f"pci/{name}")
+    (machine.root / f"sys/devices/pci/{name}/stat").write_text(f"{numbers}\n")
+    if switch:
+        (machine.root / f"sys/devices/pci/{name}/queue").mkdir()
+        (machine.root / f"sys/devices/pci/{name}/queue/iostats").write_text(f"{switch}\n")
+
+
 def test_counts_between_two_readings_are_differences_and_requests_under_way_a_level() -> None:
     before = DeviceCounts(reads=10, read_ms=100, writes=5, in_flight=3)
     after = DeviceCounts(reads=30, read_ms=140, writes=5, in_flight=1, flushes=20)

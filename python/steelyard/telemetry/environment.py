@@ -31,7 +31,7 @@ from steelyard.telemetry.capacity import (
     processor_quota,
     space,
 )
-from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.devices import devices_beneath, uncounted
 from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import HostFacts, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
@@ -63,7 +63,7 @@ def environment(
             **filesystem(directory),
             **asdict(space(directory)),
             "devices": beneath.leaves,
-            "unmapped": beneath.unmapped,
+            "unmapped": beneath.unmapped or uncounted(beneath.leaves),
         },
         "arms": {arm: _arm(instance, settings[arm]) for arm, instance in instances.items()},
         "files": _hashes(scripts, template),
