@@ -16,6 +16,7 @@ from steelyard.telemetry.devices import (
     DeviceCounts,
     added,
     device_counts,
+    device_identity,
     device_use,
     devices_beneath,
     named_counts,
@@ -128,6 +129,63 @@ def test_a_file_system_without_a_device_is_said(machine: Machine, kind: str) -> 
     found = devices_beneath(machine.directory, machine.root)
     assert found.leaves == ()
     assert kind in found.unmapped
+
+
+IDENTITIES = {
+    "nvme0n1": ("wwid", "nvme.144d-53334556-53616d73756e67-00000001"),
+    "sda": ("device/wwid", "naa.5000c500a1b2c3d4"),
+    "dm-0": ("dm/uuid", "LVM-qv2dBXu1MYUCqLmyNdg3"),
+    "md0": ("md/uuid", "8c1b9ab4-0d2f-7a2c-9a15-36e52ac3fe2a"),
+    "loop0": ("loop/backing_file", "/srv/disk.img"),
+    "vda": ("serial", "vol-0abc"),
+    "mmcblk0": ("device/cid", "150100424a4e4234520765ac7da3a300"),
+}
+
+
+def says(machine: Machine, name: str, file: str, text: str) -> None:
+    path = machine.root / "sys/class/block" / name / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_another_device_of_the_same_name_is_another(machine: Machine, name: str) -> None:
+    file, text = IDENTITIES[name]
+    machine.device(f"pci/{name}")
+    says(machine, name, file, text)
+    first = device_identity(name, machine.root)
+    says(machine, name, "size", "2048")
+    assert device_identity(name, machine.root) == first, "it grew, and is what it was"
+    says(machine, name, file, f"{text}5")
+    assert device_identity(name, machine.root) != first
+    assert text not in first, "no serial number is kept"
+
+
+def test_a_device_that_says_nothing_of_itself_is_known_by_its_size_and_machine(
+    machine: Machine,
+) -> None:
+    machine.device("pci/xvda")
+    seen = set()
+    (machine.root / "etc").mkdir()
+    for own, size in (("a", "2048"), ("b", "2048"), ("b", "4096")):
+        (machine.root / "etc/machine-id").write_text(f"{own}\n")
+        says(machine, "xvda", "size", size)
+        seen.add(device_identity("xvda", machine.root))
+        assert device_identity("xvda", machine.root) in seen
+    assert len(seen) == 3
+
+
+def test_an_array_that_says_nothing_is_known_by_its_drives_in_any_order(machine: Machine) -> None:
+    for drive, own in (("sda", "one"), ("sdb", "two")):
+        machine.device(f"pci/{drive}")
+        says(machine, drive, "device/wwid", own)
+    machine.device("virtual/md0", "sda", "sdb")
+    first = device_identity("md0", machine.root)
+    for drive, own in (("sda", "two"), ("sdb", "one")):  # as after a boot
+        says(machine, drive, "device/wwid", own)
+    assert device_identity("md0", machine.root) == first
+    says(machine, "sdb", "device/wwid", "three")
+    assert device_identity("md0", machine.root) != first
 
 
 def stat(machine: Machine, numbers: str) -> DeviceCounts:

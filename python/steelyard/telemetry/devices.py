@@ -5,6 +5,7 @@ Sources: Documentation/admin-guide/iostats.rst, Documentation/ABI/stable/sysfs-b
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -64,6 +65,34 @@ def device_numbers(names: Sequence[str], root: Path = ROOT) -> dict[str, str]:
     """Device → its number, "254:0"; one that has none is left out."""
     numbers = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
     return {name: number for name, number in numbers.items() if number}
+
+
+_IDENTITIES = (
+    *("wwid", "device/wwid", "dm/uuid", "md/uuid", "loop/backing_file"),
+    *("serial", "device/serial", "device/cid"),
+)
+"""Files below a block device that name it for good: NVMe, SCSI, a volume, an array, a file; then
+virtio, old NVMe, a card."""
+_MACHINE = "etc/machine-id"
+
+
+def device_identity(name: str, root: Path = ROOT) -> str:
+    """A digest by which a device of this machine is known again: its name may be another's after
+    the next boot, or where the same home directory is mounted elsewhere.
+
+    Of a device that says nothing of itself its size counts; of one that rests on others, theirs.
+    """
+    machine = text_of(root / _MACHINE).strip()
+    return hashlib.sha256(f"{machine} {_identity(name, root)}".encode()).hexdigest()[:16]
+
+
+def _identity(name: str, root: Path) -> str:
+    device = root / "sys/class/block" / name
+    texts = (text_of(device / file).strip() for file in _IDENTITIES)
+    if own := next(filter(None, texts), ""):
+        return own
+    beneath = [leaf for leaf in _leaves(device.resolve(), root) if leaf != name]
+    return " ".join(sorted(_identity(leaf, root) for leaf in beneath)) or text_of(device / "size")
 
 
 def _whole(device: Path) -> Path:
