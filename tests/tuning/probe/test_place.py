@@ -145,3 +145,14 @@ def test_direct_is_tried_and_leaves_no_file(
     monkeypatch.setattr(probing.os, "open", refuse)
     assert takes_direct(tmp_path) is False
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "direct"), [("zfs", False), ("ext4", True)])
+def test_what_is_answered_from_a_cache_of_the_file_system_is_not_past_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, direct: bool
+) -> None:
+    """ZFS takes O_DIRECT whatever it does with it."""
+    monkeypatch.setattr(probing, "filesystem", lambda path: {"type": kind})
+    monkeypatch.setattr(probing.os, "O_DIRECT", 0)
+    assert takes_direct(tmp_path) is direct
+    assert not os.listdir(tmp_path)

@@ -68,6 +68,10 @@ SHARE_OF_FREE = 10
 PREFIX = "steelyard-probe-"
 MARKER = "steelyard-probe.lock"
 _IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+_OWN_CACHE = frozenset({"zfs"})
+"""File systems that take O_DIRECT and answer from a cache of their own all the same: before OpenZFS
+2.3 for whatever is read, since then (zfsprops(7), `direct`) for what the cache holds, as it does
+files that were written through it."""
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,9 @@ def private_place(directory: Path) -> Iterator[Path]:
 
 
 def takes_direct(place: Path) -> bool:
-    """Whether the file system opens files past the page cache."""
+    """Whether the file system opens files past the page cache, and has no other."""
+    if filesystem(place).get("type") in _OWN_CACHE:
+        return False
     trial = place / "direct"
     try:
         os.close(os.open(trial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600))
