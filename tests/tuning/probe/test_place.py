@@ -127,6 +127,22 @@ def test_what_a_killed_probe_left_is_removed_and_a_living_ones_stays(tmp_path: P
     shutil.rmtree(living)
 
 
+def test_what_another_accounts_probe_left_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / f"{PREFIX}theirs"
+    theirs.mkdir()
+    (theirs / MARKER).touch()
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(probing, "is_held", refuse)
+    with private_place(tmp_path) as own:
+        assert own.is_dir()
+    assert [one.name for one in tmp_path.iterdir()] == [theirs.name]
+
+
 def test_direct_is_tried_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -284,11 +284,14 @@ def takes_direct(place: Path) -> bool:
 
 def _remove_left_behind(directory: Path) -> None:
     for leftover in directory.glob(f"{PREFIX}*"):
-        marker = leftover / MARKER
-        if (
-            leftover.is_dir()
-            and not leftover.is_symlink()
-            and marker.is_file()
-            and not is_held(marker)
-        ):
+        if _is_left_behind(leftover):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_left_behind(place: Path) -> bool:
+    marker = place / MARKER
+    try:
+        ours = place.is_dir() and not place.is_symlink() and marker.is_file()
+        return ours and not is_held(marker)
+    except PermissionError:  # another account's, whose next probe removes it
+        return False

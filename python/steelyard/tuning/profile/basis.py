@@ -89,15 +89,16 @@ def processors_here() -> int:
     return len(allowed_processors())
 
 
-def require_accessible(directory: Path) -> None:
+def require_accessible(
+    directory: Path, otherwise: str = "; or leave it out, and say what is free there: --disk SIZE"
+) -> None:
     """UsageError: this account may not see what stands at a path, or whether anything does."""
     try:
         directory.stat()
     except PermissionError as error:
         raise UsageError(
             f'could not read "{directory}": {error.strerror}',
-            hint="Run as the account that it belongs to, or as root; or leave it out, and say what "
-            "is free there: --disk SIZE",
+            hint=f"Run as the account that it belongs to, or as root{otherwise}",
         ) from error
     except OSError:
         return  # it may not be there yet
