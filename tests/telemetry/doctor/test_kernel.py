@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.doctor import kernel, memory
+from steelyard.telemetry.doctor import kernel, memory, processors
 from steelyard.telemetry.doctor.finding import Check, Lately, Level
 from telemetry.doctor.test_findings import MEMINFO, Files, host, huge
 
@@ -101,3 +101,28 @@ def test_a_kernel_is_read_as_its_files_say(
 ) -> None:
     finding = check(host(tmp_path, files, lately))
     assert finding.level == level, finding.seen
+
+
+@pytest.mark.parametrize(
+    ("namespace", "first", "why"),
+    [
+        ("pid:[4026531836]", True, ""),
+        ("pid:[4026531836]", False, "hidepid"),
+        ("pid:[4026532281]", True, "a container's"),
+        ("", False, ""),  # no /proc of a kernel
+    ],
+)
+def test_what_may_be_hidden_is_not_said_to_be_absent(
+    tmp_path: Path, namespace: str, first: bool, why: str
+) -> None:
+    facts = host(tmp_path, {"proc/1/stat": "1 (systemd) S 0 1 1 0"} if first else {})
+    if namespace:
+        (tmp_path / "proc/self/ns").mkdir(parents=True)
+        (tmp_path / "proc/self/ns/pid").symlink_to(namespace)
+    for check in (kernel.other_measurements, processors.interrupts):
+        finding = check(facts)
+        assert finding.level == ("unseen" if why else "good")
+        assert why in finding.seen
+    host(tmp_path, {**OTHER, "proc/9/comm": "irqbalance"})
+    assert kernel.other_measurements(facts).level == "warning"
+    assert processors.interrupts(facts).level == "note"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.telemetry.capacity import processor_quota
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level
+from steelyard.telemetry.host import hidden_processes
 
 CPU = "sys/devices/system/cpu"
 THROTTLE_COUNTS = f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count"
@@ -283,11 +284,12 @@ def isolation(host: HostFacts) -> HostFinding:
 def interrupts(host: HostFacts) -> HostFinding:
     """Whether a daemon moves interrupts between processors."""
     names = host.every("proc/[0-9]*/comm").values()
-    running = "irqbalance" in names
+    running, hidden = "irqbalance" in names, hidden_processes(host.root / "proc")
+    none = f"no irqbalance that is to be seen: {hidden}" if hidden else "no irqbalance"
     return HostFinding(
         "interrupts",
-        "note" if running else "good",
-        "irqbalance moves them" if running else "no irqbalance",
+        "note" if running else "unseen" if hidden else "good",
+        "irqbalance moves them" if running else none,
         "work with many packets or requests: which processor serves them changes every ten "
         "seconds, and with it the processor that has less time for servers",
         "systemctl stop irqbalance while weighing for long",
