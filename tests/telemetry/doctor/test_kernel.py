@@ -126,3 +126,33 @@ def test_what_may_be_hidden_is_not_said_to_be_absent(
     host(tmp_path, {**OTHER, "proc/9/comm": "irqbalance"})
     assert kernel.other_measurements(facts).level == "warning"
     assert processors.interrupts(facts).level == "note"
+
+
+POOLS = "sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages"
+
+
+@pytest.mark.parametrize(
+    ("pools", "beside"),
+    [
+        ({2048: 0, 1048576: 16}, "16 of 1024 MB"),
+        ({64: 3, 2048: 7, 32768: 0, 1048576: 2}, "3 of 64 kB, 2 of 1024 MB"),  # arm64
+        ({2048: 7, 1048576: 0}, ""),
+        ({}, ""),
+    ],
+)
+def test_huge_pages_of_every_size_are_seen(
+    tmp_path: Path, pools: dict[int, int], beside: str
+) -> None:
+    files = {POOLS.format(size): str(count) for size, count in pools.items()}
+    finding = memory.huge_pages(host(tmp_path, {**servers(0, 0), **files}))
+    assert finding.seen.startswith("none set aside")
+    assert (" of the default size; " in finding.seen) == bool(beside)
+    assert beside in finding.seen
+    assert finding.level == "note", "by default a server takes those of the default size"
+
+
+@pytest.mark.parametrize("name", ["postgres", "postmaster", "edb-postgres"])
+def test_a_server_is_known_by_whatever_program_it_was_started(tmp_path: Path, name: str) -> None:
+    files = servers(0, 0)
+    files |= {path: name for path in files if path.endswith("/comm")}
+    assert "PostgreSQL in 2 running here" in memory.huge_pages(host(tmp_path, files)).seen
