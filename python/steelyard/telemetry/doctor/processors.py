@@ -19,6 +19,8 @@ THROTTLED_SHARE = 0.005
 """As the threats of a weighing have them: evaluation/threats/machine.py."""
 BUSY_PROCESSORS = 0.05
 SLOW_CLOCK_NS = 100.0
+_LONE_CLOCKS = frozenset({"arch_sys_counter", "timebase", "tod", "riscv_clocksource"})
+"""Of processors that have no tsc: Arm, POWER, s390, RISC-V."""
 FASTEST_SAMPLING = 100_000
 _EVERY_TIME = "every figure in time"
 
@@ -239,10 +241,10 @@ def _clock_advice(name: str, others: Sequence[str]) -> str:
     """What can be done about a slow clock: a faster source that is there, or what makes it slow."""
     if name != "tsc" and "tsc" in others:
         return f"echo tsc > /{CLOCK_SOURCE}"
-    if name == "tsc":
+    if name == "tsc" or name in _LONE_CLOCKS:
         return (
-            "tsc is the fastest source there is: look again while nothing else runs; if it stays "
-            "slow, the hypervisor answers in its place, or the kernel's vDSO is off (vdso=0)"
+            f"{name} is the fastest source there is: look again while nothing else runs; if it "
+            "stays slow, the hypervisor answers in its place, or the kernel's vDSO is off (vdso=0)"
         )
     offered = f"only {', '.join(others)} are offered" if others else "no other is offered"
     return f"{offered}: boot with tsc=reliable, or ask whoever runs the hypervisor for tsc"
@@ -336,7 +338,8 @@ def power(host: HostFacts) -> HostFinding:
     batteries = [path for path, kind in supplies.items() if kind == "battery"]
     # Ports for USB are there without a battery too, with nothing attached.
     mains = [path for path, kind in supplies.items() if kind in ("", "mains") and online[path]]
-    plugged = any(online[path] == "1" for path in supplies if path not in batteries)
+    # 2: a supply that agrees on its voltage, as USB-C has it.
+    plugged = any(online[path] in ("1", "2") for path in supplies if path not in batteries)
     level: Level = "good"
     state = "mains" if plugged else "no battery"
     if not plugged and (batteries or mains):
