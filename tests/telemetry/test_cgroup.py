@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.telemetry.capacity import (
+    hidden_limits,
     memory_left,
     memory_limit,
     processor_quota,
@@ -132,3 +133,22 @@ def test_a_limit_that_throttles_is_a_limit(
         files[f"{group}/memory.high"] = f"{high}\n"
     root = recorded(tmp_path, files)
     assert (memory_limit(root), memory_left(root)) == (limit, left)
+
+
+@pytest.mark.parametrize(
+    ("listing", "mounted", "hidden"),
+    [
+        ("0::/\n", "", True),
+        ("0::/system.slice/x.service\n", "sys/fs/cgroup/cgroup.procs", False),
+        ("5:memory:/job\n1:name=systemd:/\n", "", True),
+        ("5:memory:/job\n0::/\n", "sys/fs/cgroup/memory/cgroup.procs", False),
+        ("5:memory:/job\n", "sys/fs/cgroup/cpu/cgroup.procs", True),
+        ("2:cpu,cpuacct:/\n1:name=systemd:/a:b\n", "", False),  # this kernel has no such groups
+        ("", "", False),
+    ],
+)
+def test_limits_that_are_not_to_be_seen_are_not_absent(
+    tmp_path: Path, listing: str, mounted: str, hidden: bool
+) -> None:
+    files = {"proc/self/cgroup": listing, **({mounted: ""} if mounted else {})}
+    assert hidden_limits("memory", recorded(tmp_path, files)) is hidden

@@ -52,6 +52,15 @@ def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
     return None if group is None else group / f"{controller}.stat"
 
 
+def hidden_limits(controller: str, root: Path = ROOT) -> bool:
+    """Whether this process is in a group of a controller none of whose files are to be seen, as in
+    a container, or a root of its own, without /sys/fs/cgroup: a limit may hold all the same."""
+    lines = text_of(root / "proc/self/cgroup").splitlines()
+    controllers = [line.split(":")[1] for line in lines if line.count(":") >= 2]
+    member = "" in controllers or any(controller in each.split(",") for each in controllers)
+    return member and next(own_groups(controller, root), None) is None
+
+
 def processor_quota(root: Path = ROOT) -> float | None:
     """How many processors' worth of time the tightest group allows; None: no quota."""
     quotas = []
@@ -89,8 +98,8 @@ def memory_limit(root: Path = ROOT) -> int | None:
 
 
 _LIMITS = ("memory.max", "memory.high", "memory.limit_in_bytes")
-"""Of version 2, and of version 1. Beyond `high` (MemoryHigh= of systemd) nothing is killed, but every
-allocation waits until as much has been reclaimed."""
+"""Of version 2, and of version 1. Beyond `high` (MemoryHigh= of systemd) nothing is killed, but
+every allocation waits until as much has been reclaimed."""
 
 
 def _limit_of(group: Path) -> int | None:

@@ -156,3 +156,15 @@ def test_a_server_is_known_by_whatever_program_it_was_started(tmp_path: Path, na
     files = servers(0, 0)
     files |= {path: name for path in files if path.endswith("/comm")}
     assert "PostgreSQL in 2 running here" in memory.huge_pages(host(tmp_path, files)).seen
+
+
+def test_a_limit_that_is_not_to_be_seen_is_not_said_to_be_none(tmp_path: Path) -> None:
+    files = {MEMINFO: "MemAvailable: 20000000 kB", "proc/self/cgroup": "0::/\n"}
+    facts = host(tmp_path, files)
+    for check in (processors.quota, memory.memory):
+        finding = check(facts)
+        assert (finding.level, "not to be seen" in finding.seen) == ("unseen", True)
+    host(tmp_path, {MEMINFO: "MemAvailable: 200000 kB"})
+    assert memory.memory(facts).level == "warning", "there is little, whatever is allowed"
+    host(tmp_path, {**files, "sys/fs/cgroup/cgroup.procs": ""})
+    assert [check(facts).level for check in (processors.quota, memory.memory)] == ["good", "good"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
 from steelyard.model.units import format_bytes
-from steelyard.telemetry.capacity import memory_left
+from steelyard.telemetry.capacity import hidden_limits, memory_left
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
 from steelyard.telemetry.host import huge_pages_free, memory_bytes
 
@@ -180,9 +180,11 @@ def memory(host: HostFacts) -> HostFinding:
     free = available if left is None else min(left, available)
     level: Level = "warning" if free < LEAST_FREE_BYTES else "good"
     limit = "" if left is None or left >= available else ", by the limit of a control group"
+    if hidden := hidden_limits("memory", host.root):
+        limit = " to the machine; control groups are not to be seen, and one may allow less"
     return HostFinding(
         "memory",
-        level if available else "unseen",
+        level if available and (level == "warning" or not hidden) else "unseen",
         f"{format_bytes(free)} available{limit}",
         "arms that stand beside each other: each has a buffer pool of its own, and the page cache "
         "keeps what is left",

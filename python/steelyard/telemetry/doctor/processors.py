@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.telemetry.capacity import processor_quota
+from steelyard.telemetry.capacity import hidden_limits, processor_quota
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level
 from steelyard.telemetry.host import hidden_processes
 
@@ -158,6 +158,8 @@ def quota(host: HostFacts) -> HostFinding:
     allowed, share = processor_quota(host.root), host.lately.throttled_share
     level: Level = "good"
     state = "none"
+    if hidden_limits("cpu", host.root):
+        level, state = "unseen", "control groups are not to be seen: one may have a quota"
     if allowed is not None:
         level = "warning" if share and share > THROTTLED_SHARE else "note"
         state = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")

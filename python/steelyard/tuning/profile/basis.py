@@ -11,7 +11,12 @@ from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
-from steelyard.telemetry.capacity import allowed_processors, memory_limit, space
+from steelyard.telemetry.capacity import (
+    allowed_processors,
+    hidden_limits,
+    memory_limit,
+    space,
+)
 from steelyard.telemetry.host import memory_bytes
 
 
@@ -77,6 +82,8 @@ def memory_here(cap_bytes: int | None, arms: int = 1, root: Path = ROOT) -> tupl
     host = memory_bytes(root).get("MemTotal", 0)
     limit = memory_limit(root)  # whatever is used of it now: a server to be tuned may run here
     have, source = host, "of this machine"
+    if hidden_limits("memory", root):
+        source = "of this machine, whose control groups are not to be seen: one may allow less"
     if limit is not None and limit < host:
         have, source = limit, "that the control group allows"
     if arms > 1:
