@@ -23,7 +23,12 @@ from steelyard.engines.file_lock import hold, is_held
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import IoEngine, Probe
-from steelyard.telemetry.capacity import allowed_processors, filesystem, space
+from steelyard.telemetry.capacity import (
+    allowed_processors,
+    filesystem,
+    processor_quota,
+    space,
+)
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives.reading import LONGEST_S, read_drives
 from steelyard.telemetry.host import memory_bytes
@@ -168,7 +173,7 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
             say(f"{number} of {len(every)}: {job.name}")
             now = wish.within((ends - time.monotonic()) / (len(every) - number + 1))
             report = bench.run(job, engine, now.seconds, now.ramp_s)
-            figures.append(figure_of(job, engine, report, processors))
+            figures.append(figure_of(job, engine, report, processors_worth()))
     return Probe(
         directory=str(directory),
         device=beneath.top,
@@ -185,6 +190,12 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
         drives_before=drives,
         drives_after=read_drives(directory),
     )
+
+
+def processors_worth() -> float:
+    """How many processors' worth of time fio may use at once: a quota may allow a part of one."""
+    processors, quota = float(len(allowed_processors())), processor_quota()
+    return processors if quota is None else min(processors, quota)
 
 
 def _engine(bench: _Bench) -> IoEngine:
