@@ -56,5 +56,5 @@ def test_a_place_below_another_accounts_is_refused_with_what_to_do(
         command(place)
     assert no.value.hint == (
         "Run as the account that it belongs to, or as root, or name another directory of the same "
-        "disk"
+        "disk."
     )

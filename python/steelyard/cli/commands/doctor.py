@@ -69,7 +69,7 @@ def doctor(
     size = size_option("--shared-buffers", shared_buffers)
     planned = None if size is None else PlannedServers(size, servers)
     location = directory or cache_root()
-    require_accessible(location, otherwise=", or name another directory of the same disk")
+    require_accessible(location, otherwise=", or name another directory of the same disk.")
     # Said at once: nothing else is for that long.
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
     host = HostFacts(

@@ -100,7 +100,7 @@ def _stored_probe(location: Path, cache: Path) -> Probe:
     from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
     from steelyard.tuning.profile.basis import require_accessible
 
-    require_accessible(location, otherwise=", or name another directory of the same disk")
+    require_accessible(location, otherwise=", or name another directory of the same disk.")
     latest = last_probe(location, cache)
     if latest is not None:
         return latest
