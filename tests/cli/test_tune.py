@@ -80,3 +80,26 @@ def test_what_a_build_accepts_is_what_psql_shows(version: str) -> None:
     assert allowed["wal_compression"].values
     assert allowed["shared_buffers"].needs_restart
     assert not allowed["work_mem"].needs_restart
+
+
+@pytest.mark.parametrize("name", ["postgresql.conf", "postgresql.auto.conf", "conf.d/memory.conf"])
+def test_a_configuration_of_the_users_is_not_written_over(
+    forked: Steelyard, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("listen_addresses = '*'\n")
+    said = forked("tune", ".", "--memory", "8GB", "--format", "conf", "-o", name)
+    assert said.returncode == 2
+    assert f'cannot write over "{name}"' in said.stderr
+    assert "include = " in said.stderr
+    assert file.read_text() == "listen_addresses = '*'\n"
+
+
+def test_a_configuration_of_its_own_is_written_anew(steelyard: Steelyard, tmp_path: Path) -> None:
+    asked = ("tune", ".", "-c", "20", "--format", "conf", "-o", "tuned.conf", "--memory")
+    (tmp_path / "tuned.conf").touch()
+    for memory, pool in (("4GB", "1GB"), ("8GB", "2GB")):
+        said = steelyard(*asked, memory)
+        assert said.returncode == 0, said.stderr
+        assert f"shared_buffers = '{pool}'" in (tmp_path / "tuned.conf").read_text()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.telemetry.capacity import (
+    hidden_limits,
     memory_left,
     memory_limit,
     processor_quota,
@@ -108,3 +109,46 @@ def test_page_cache_is_free_whether_it_was_used_lately_or_not(place: str, tmp_pa
     assert memory_left(root) == limit - 100
     recorded(root, {f"{group}/memory.stat": f"{prefix}active_file 900\n"})  # read a moment later
     assert memory_left(root) == limit
+
+
+@pytest.mark.parametrize(
+    ("most", "high", "limit", "left"),
+    [
+        ("max", "max", None, None),
+        ("1000", "max", 1000, 600),
+        ("max", "700", 700, 300),
+        ("1000", "700", 700, 300),
+        ("1000", "2000", 1000, 600),
+        ("1000", "300", 300, 0),  # it is beyond it, and throttled
+        ("1000", "0", 0, 0),
+        ("1000", None, 1000, 600),
+    ],
+)
+def test_a_limit_that_throttles_is_a_limit(
+    tmp_path: Path, most: str, high: str | None, limit: int | None, left: int | None
+) -> None:
+    group = "sys/fs/cgroup/outer/inner"
+    files = {**V2, f"{group}/memory.max": f"{most}\n"}
+    if high is not None:
+        files[f"{group}/memory.high"] = f"{high}\n"
+    root = recorded(tmp_path, files)
+    assert (memory_limit(root), memory_left(root)) == (limit, left)
+
+
+@pytest.mark.parametrize(
+    ("listing", "mounted", "hidden"),
+    [
+        ("0::/\n", "", True),
+        ("0::/system.slice/x.service\n", "sys/fs/cgroup/cgroup.procs", False),
+        ("5:memory:/job\n1:name=systemd:/\n", "", True),
+        ("5:memory:/job\n0::/\n", "sys/fs/cgroup/memory/cgroup.procs", False),
+        ("5:memory:/job\n", "sys/fs/cgroup/cpu/cgroup.procs", True),
+        ("2:cpu,cpuacct:/\n1:name=systemd:/a:b\n", "", False),  # this kernel has no such groups
+        ("", "", False),
+    ],
+)
+def test_limits_that_are_not_to_be_seen_are_not_absent(
+    tmp_path: Path, listing: str, mounted: str, hidden: bool
+) -> None:
+    files = {"proc/self/cgroup": listing, **({mounted: ""} if mounted else {})}
+    assert hidden_limits("memory", recorded(tmp_path, files)) is hidden

@@ -16,6 +16,7 @@ from steelyard.telemetry.devices import (
     DeviceCounts,
     added,
     device_counts,
+    device_identity,
     device_use,
     devices_beneath,
     named_counts,
@@ -130,6 +131,63 @@ def test_a_file_system_without_a_device_is_said(machine: Machine, kind: str) -> 
     assert kind in found.unmapped
 
 
+IDENTITIES = {
+    "nvme0n1": ("wwid", "nvme.144d-53334556-53616d73756e67-00000001"),
+    "sda": ("device/wwid", "naa.5000c500a1b2c3d4"),
+    "dm-0": ("dm/uuid", "LVM-qv2dBXu1MYUCqLmyNdg3"),
+    "md0": ("md/uuid", "8c1b9ab4-0d2f-7a2c-9a15-36e52ac3fe2a"),
+    "loop0": ("loop/backing_file", "/srv/disk.img"),
+    "vda": ("serial", "vol-0abc"),
+    "mmcblk0": ("device/cid", "150100424a4e4234520765ac7da3a300"),
+}
+
+
+def says(machine: Machine, name: str, file: str, text: str) -> None:
+    path = machine.root / "sys/class/block" / name / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+def test_another_device_of_the_same_name_is_another(machine: Machine, name: str) -> None:
+    file, text = IDENTITIES[name]
+    machine.device(f"pci/{name}")
+    says(machine, name, file, text)
+    first = device_identity(name, machine.root)
+    says(machine, name, "size", "2048")
+    assert device_identity(name, machine.root) == first, "it grew, and is what it was"
+    says(machine, name, file, f"{text}5")
+    assert device_identity(name, machine.root) != first
+    assert text not in first, "no serial number is kept"
+
+
+def test_a_device_that_says_nothing_of_itself_is_known_by_its_size_and_machine(
+    machine: Machine,
+) -> None:
+    machine.device("pci/xvda")
+    seen = set()
+    (machine.root / "etc").mkdir()
+    for own, size in (("a", "2048"), ("b", "2048"), ("b", "4096")):
+        (machine.root / "etc/machine-id").write_text(f"{own}\n")
+        says(machine, "xvda", "size", size)
+        seen.add(device_identity("xvda", machine.root))
+        assert device_identity("xvda", machine.root) in seen
+    assert len(seen) == 3
+
+
+def test_an_array_that_says_nothing_is_known_by_its_drives_in_any_order(machine: Machine) -> None:
+    for drive, own in (("sda", "one"), ("sdb", "two")):
+        machine.device(f"pci/{drive}")
+        says(machine, drive, "device/wwid", own)
+    machine.device("virtual/md0", "sda", "sdb")
+    first = device_identity("md0", machine.root)
+    for drive, own in (("sda", "two"), ("sdb", "one")):  # as after a boot
+        says(machine, drive, "device/wwid", own)
+    assert device_identity("md0", machine.root) == first
+    says(machine, "sdb", "device/wwid", "three")
+    assert device_identity("md0", machine.root) != first
+
+
 def stat(machine: Machine, numbers: str) -> DeviceCounts:
     machine.device("pci/vdz")
     (machine.root / "sys/devices/pci/vdz/stat").write_text(numbers)
@@ -174,6 +232,56 @@ def test_what_an_older_kernel_does_not_count_is_not_known(
 
 def test_no_device_has_no_counts(machine: Machine) -> None:
     assert device_counts("vdz", machine.root) is None
+
+
+MANY = "9 0 72 9 5 0 40 9 1 9 9 0 0 0 0 3 1"
+NONE = " ".join("0" * 17)
+
+
+@pytest.mark.parametrize(
+    ("devices", "reads"),
+    [
+        # Linux 4.15 to 6.3: the drive counts nothing, its paths do.
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c33n1": (MANY, "1")}, 18),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c0n11": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme1c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "0"), "nvme0c0n1": (MANY, "1"), "nvme0c1n1": (NONE, "0")}, None),
+        # From 6.4 on both do.
+        ({"nvme0n1": (MANY, "1"), "nvme0c0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (MANY, "1")}, 9),
+        ({"nvme0n1": (NONE, "1")}, 0),
+        ({"nvme0n1": (MANY, "")}, 9),
+    ],
+)
+def test_what_goes_through_the_paths_of_an_nvme_drive_is_what_it_did(
+    machine: Machine, devices: dict[str, tuple[str, str]], reads: int | None
+) -> None:
+    for name, (numbers, switch) in devices.items():
+        counting(machine, name, numbers, switch)
+    counts = device_counts("nvme0n1", machine.root)
+    assert (None if counts is None else counts.reads) == reads
+
+
+@pytest.mark.parametrize(("queues", "reads"), [(True, None), (False, 9)])
+def test_a_drive_whose_counts_are_turned_off_did_not_do_nothing(
+    machine: Machine, queues: bool, reads: int | None
+) -> None:
+    """What they were when that happened stays in its file. A volume counts all the same."""
+    counting(machine, "vdz", MANY, "0")
+    if queues:
+        (machine.root / "sys/devices/pci/vdz/mq").mkdir()
+    counts = device_counts("vdz", machine.root)
+    assert (None if counts is None else counts.reads) == reads
+
+
+def counting(machine: Machine, name: str, numbers: str, switch: str) -> None:
+    """A device with its counts, and with the switch of queue/iostats where there is one."""
+    machine.device(f"pci/{name}")
+    (machine.root / f"sys/devices/pci/{name}/stat").write_text(f"{numbers}\n")
+    if switch:
+        (machine.root / f"sys/devices/pci/{name}/queue").mkdir()
+        (machine.root / f"sys/devices/pci/{name}/queue/iostats").write_text(f"{switch}\n")
 
 
 def test_counts_between_two_readings_are_differences_and_requests_under_way_a_level() -> None:

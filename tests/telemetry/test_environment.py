@@ -133,6 +133,44 @@ def test_the_processor_is_named_where_the_kernel_names_it(tmp_path: Path) -> Non
     assert machine(tmp_path)["virtual"] is False
 
 
+@pytest.mark.parametrize(
+    ("vendor", "product", "virtual"),
+    [
+        ("Amazon EC2", "m7g.2xlarge", True),
+        ("Amazon EC2", "m7g.metal", False),
+        ("Amazon EC2", "c8g.metal-24xl", False),
+        ("QEMU", "KVM Virtual Machine", True),
+        ("Microsoft Corporation", "Virtual Machine", True),
+        ("Google", "Google Compute Engine", True),
+        ("Hetzner", "vServer", True),
+        ("GIGABYTE", "R272-P30-JG", False),
+        ("Ampere(R)", "Mt. Jade", False),
+        ("", "", False),
+    ],
+)
+def test_of_a_processor_without_flags_the_firmware_tells_whether_it_is_virtual(
+    tmp_path: Path, vendor: str, product: str, virtual: bool
+) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("processor : 0\nFeatures : fp\nCPU part : 0xd40\n")
+    firmware = tmp_path / "sys/class/dmi/id"
+    firmware.mkdir(parents=True)
+    for file, text in (("sys_vendor", vendor), ("product_name", product)):
+        if text:
+            (firmware / file).write_text(f"{text}\n")
+    assert machine(tmp_path)["virtual"] is virtual
+    (tmp_path / "proc/device-tree/hypervisor").mkdir(parents=True)
+    assert machine(tmp_path)["virtual"] is True
+
+
+def test_flags_count_before_the_firmware(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("processor : 0\nflags : fpu vme\n")
+    (tmp_path / "sys/class/dmi/id").mkdir(parents=True)
+    (tmp_path / "sys/class/dmi/id/sys_vendor").write_text("Xen\n")  # its first domain
+    assert machine(tmp_path)["virtual"] is False
+
+
 @pytest.mark.postgres
 def test_of_a_real_server_it_holds_the_build_and_every_setting() -> None:
     engine = find_postgres("18")

@@ -51,3 +51,13 @@ def test_what_the_kernel_does_not_count_is_missing_and_not_zero() -> None:
     assert {"memory_limit_hits", "memory_peak_bytes"}.isdisjoint(told.values)
     instance.stop()
     assert SOURCE.read(instance).missing == "its memory group is not seen"
+
+
+def test_refaults_of_a_kernel_without_them_are_missing() -> None:
+    engine = NoopEngine()
+    instance = engine.create(Path("a"), protection="checksums")
+    instance.start(replace(SLOT, memory=CAP), {})
+    engine.journal.answers.memory = lambda _: MemoryUse(100, 60, None, 5, 0, None)
+    first = SOURCE.read(instance)
+    [refaults] = [kind for kind in SOURCE.kinds(instance) if kind.name == "memory_refaults"]
+    assert reading(refaults, first, first).missing == "the server does not tell it"

@@ -124,5 +124,62 @@ def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(
     assert used.reads == 30, "those of the volume, not of the volume and of its drives"
 
 
+@pytest.mark.parametrize("paths", [("nvme0c0n1",), ("nvme0c0n1", "nvme0c1n1")])
+def test_what_the_paths_of_a_drive_did_is_added_up_under_its_name(
+    tmp_path: Path, paths: tuple[str, ...]
+) -> None:
+    root = on_drive(tmp_path.resolve(), "nvme0n1", "0")
+    for path in paths:
+        switched(root, path, "1")
+    machine = MachineCounters(root, root)
+    assert [file.split("/")[-2] for file in machine.paths] == list(paths)
+    before, after = ([STAT.format(reads, 0, 0)] * len(paths) for reads in (0, 7))
+    machine.add("on", before, after, 1000)
+    read = {one.name: one.value for one in machine.readings("on")}
+    assert read["device_nvme0n1_reads"] == 7 * len(paths)
+    use = machine.devices_between(before, after)
+    assert use is not None
+    assert use.reads == 7 * len(paths)
+
+
+def test_a_drive_that_counts_nothing_has_no_figures(tmp_path: Path) -> None:
+    root = on_drive(tmp_path.resolve(), "nvme0n1", "0")
+    (root / "sys/devices/nvme0n1/mq").mkdir()
+    machine = MachineCounters(root, root)
+    assert machine.paths == ()
+    assert machine.devices_between([], []) is None
+
+
+def test_beside_one_that_counts_nothing_the_other_drive_is_not_all_of_them(tmp_path: Path) -> None:
+    root = on_drive(tmp_path.resolve(), "vda", "1")
+    for drive, switch in (("sda", "1"), ("sdb", "0")):
+        switched(root, drive, switch)
+        (root / "sys/devices" / drive / "mq").mkdir()
+        (root / "sys/devices/vda/slaves" / drive).mkdir(parents=True)
+    machine = MachineCounters(root, root)
+    assert [file.split("/")[-2] for file in machine.paths] == ["vda"], "the volume has its own"
+    assert machine.devices_between([STAT.format(0, 0, 0)], [STAT.format(1, 0, 0)]) is None
+
+
+def on_drive(root: Path, name: str, switch: str) -> Path:
+    """A root that stands on this drive."""
+    (root / "sys/class/block").mkdir(parents=True)
+    (root / "sys/dev/block").mkdir(parents=True)
+    switched(root, name, switch)
+    number = os.stat(root).st_dev
+    mounted = root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
+    mounted.symlink_to(root / "sys/devices" / name)
+    return root
+
+
+def switched(root: Path, name: str, switch: str) -> None:
+    """A device whose counts are on or off."""
+    device = root / "sys/devices" / name
+    (device / "queue").mkdir(parents=True)
+    (device / "queue/iostats").write_text(f"{switch}\n")
+    (device / "stat").write_text(STAT.format(0, 0, 0))
+    (root / "sys/class/block" / name).symlink_to(device)
+
+
 def test_nothing_is_read_of_an_arm_without_slices(machine: MachineCounters) -> None:
     assert machine.readings("on") == ()

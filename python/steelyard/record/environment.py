@@ -57,7 +57,7 @@ class DiskFacts(Frozen):
     devices: tuple[str, ...] = ()
     """That it rests on in the end, by their names in /sys/class/block."""
     unmapped: str = ""
-    """Why no device is to be seen beneath it."""
+    """Why no device is to be seen beneath it, or what one did is not counted."""
     holds_record: bool = False
     """Whether the record is written to one of these devices too."""
 

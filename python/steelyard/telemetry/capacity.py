@@ -52,6 +52,15 @@ def statistics_file(controller: str, root: Path = ROOT) -> Path | None:
     return None if group is None else group / f"{controller}.stat"
 
 
+def hidden_limits(controller: str, root: Path = ROOT) -> bool:
+    """Whether this process is in a group of a controller none of whose files are to be seen, as in
+    a container, or a root of its own, without /sys/fs/cgroup: a limit may hold all the same."""
+    lines = text_of(root / "proc/self/cgroup").splitlines()
+    controllers = [line.split(":")[1] for line in lines if line.count(":") >= 2]
+    member = "" in controllers or any(controller in each.split(",") for each in controllers)
+    return member and next(own_groups(controller, root), None) is None
+
+
 def processor_quota(root: Path = ROOT) -> float | None:
     """How many processors' worth of time the tightest group allows; None: no quota."""
     quotas = []
@@ -78,7 +87,7 @@ def memory_left(root: Path = ROOT) -> int | None:
             continue
         pairs = pairs_of(text_of(group / "memory.stat"))
         cache = sum(pairs.get(f"total_{each}", pairs.get(each, 0)) for each in _FILE_PAGES)
-        left.append(limit - max(0, int(used[0]) - cache))
+        left.append(max(0, limit - max(0, int(used[0]) - cache)))
     return min(left, default=None)
 
 
@@ -88,11 +97,15 @@ def memory_limit(root: Path = ROOT) -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+_LIMITS = ("memory.max", "memory.high", "memory.limit_in_bytes")
+"""Of version 2, and of version 1. Beyond `high` (MemoryHigh= of systemd) nothing is killed, but
+every allocation waits until as much has been reclaimed."""
+
+
 def _limit_of(group: Path) -> int | None:
-    limit = words_of(group / "memory.max") or words_of(group / "memory.limit_in_bytes")
-    if not limit or limit[0] == "max" or int(limit[0]) >= _UNLIMITED_BYTES:
-        return None
-    return int(limit[0])
+    limits = [limit[0] for name in _LIMITS if (limit := words_of(group / name))]
+    counted = (int(limit) for limit in limits if limit != "max")
+    return min((limit for limit in counted if limit < _UNLIMITED_BYTES), default=None)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ Sources: Documentation/admin-guide/iostats.rst, Documentation/ABI/stable/sysfs-b
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,34 @@ def device_numbers(names: Sequence[str], root: Path = ROOT) -> dict[str, str]:
     """Device → its number, "254:0"; one that has none is left out."""
     numbers = {name: text_of(root / "sys/class/block" / name / "dev").strip() for name in names}
     return {name: number for name, number in numbers.items() if number}
+
+
+_IDENTITIES = (
+    *("wwid", "device/wwid", "dm/uuid", "md/uuid", "loop/backing_file"),
+    *("serial", "device/serial", "device/cid"),
+)
+"""Files below a block device that name it for good: NVMe, SCSI, a volume, an array, a file; then
+virtio, old NVMe, a card."""
+_MACHINE = "etc/machine-id"
+
+
+def device_identity(name: str, root: Path = ROOT) -> str:
+    """A digest by which a device of this machine is known again: its name may be another's after
+    the next boot, or where the same home directory is mounted elsewhere.
+
+    Of a device that says nothing of itself its size counts; of one that rests on others, theirs.
+    """
+    machine = text_of(root / _MACHINE).strip()
+    return hashlib.sha256(f"{machine} {_identity(name, root)}".encode()).hexdigest()[:16]
+
+
+def _identity(name: str, root: Path) -> str:
+    device = root / "sys/class/block" / name
+    texts = (text_of(device / file).strip() for file in _IDENTITIES)
+    if own := next(filter(None, texts), ""):
+        return own
+    beneath = [leaf for leaf in _leaves(device.resolve(), root) if leaf != name]
+    return " ".join(sorted(_identity(leaf, root) for leaf in beneath)) or text_of(device / "size")
 
 
 def _whole(device: Path) -> Path:
@@ -124,15 +154,52 @@ class DeviceCounts:
     flush_ms: int | None = 0
 
 
-def stat_file(name: str, root: Path = ROOT) -> Path:
-    """Where the kernel keeps the counts of a device."""
-    return root / "sys/class/block" / name / "stat"
+def stat_files(name: str, root: Path = ROOT) -> tuple[Path, ...]:
+    """Where the kernel keeps the counts of a device; empty where they are turned off
+    (`queue/iostats`).
+
+    Before Linux 6.4 an NVMe drive that may have several paths counts nothing, and each of its paths
+    what goes through it (d4d957b53d91). The switch is obeyed by devices that have queues of their
+    own (blk-mq); volumes count whatever it says.
+    """
+    block = root / "sys/class/block"
+    own = block / name
+    if _counts(own):
+        return (own / "stat",)
+    paths = _nvme_paths(name, block)
+    if paths:
+        return tuple(path / "stat" for path in paths) if all(map(_counts, paths)) else ()
+    return () if (own / "mq").is_dir() else (own / "stat",)
+
+
+def uncounted(names: Iterable[str], root: Path = ROOT) -> str:
+    """Which devices count nothing, and what to type; empty: all count."""
+    return "; ".join(
+        f"{name} counts nothing: echo 1 > /sys/class/block/{name}/queue/iostats"
+        for name in names
+        if not stat_files(name, root)
+    )
+
+
+def _counts(device: Path) -> bool:
+    return text_of(device / "queue/iostats").strip() != "0"
+
+
+def _nvme_paths(name: str, block: Path) -> list[Path]:
+    """The hidden devices of an NVMe drive's paths: nvme0c0n1, nvme0c1n1 of nvme0n1."""
+    head = re.fullmatch(r"(nvme[0-9]+)(n[0-9]+)", name)
+    return [] if head is None else sorted(block.glob(f"{head[1]}c[0-9]*{head[2]}"))
 
 
 def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:
-    """The counts of a device by its name; None where there is none."""
+    """The counts of a device by its name; None where there is none, or it counts nothing."""
     try:
-        return parse_device_counts(stat_file(name, root).read_text(encoding="utf-8"))
+        return added(
+            [
+                parse_device_counts(file.read_text(encoding="utf-8"))
+                for file in stat_files(name, root)
+            ]
+        )
     except OSError:
         return None
 

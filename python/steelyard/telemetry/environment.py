@@ -31,7 +31,7 @@ from steelyard.telemetry.capacity import (
     processor_quota,
     space,
 )
-from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.devices import devices_beneath, uncounted
 from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import HostFacts, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
@@ -63,7 +63,7 @@ def environment(
             **filesystem(directory),
             **asdict(space(directory)),
             "devices": beneath.leaves,
-            "unmapped": beneath.unmapped,
+            "unmapped": beneath.unmapped or uncounted(beneath.leaves),
         },
         "arms": {arm: _arm(instance, settings[arm]) for arm, instance in instances.items()},
         "files": _hashes(scripts, template),
@@ -98,7 +98,7 @@ def machine(root: Path = ROOT) -> dict[str, Any]:
         "allowed_processors": allowed_processors(root),
         "cores": len({core_of(processor, root) for processor in processors}),
         "processor_quota": processor_quota(root),
-        "virtual": "hypervisor" in _first_value(root / "proc/cpuinfo", "flags").split(),
+        "virtual": _is_virtual(host),
         "governor": host.text(f"{CPU}/cpu0/cpufreq/scaling_governor") or "",
         "clocksource": host.text(CLOCK_SOURCE) or "",
         "huge_pages": host.text(HUGE_PAGES) or "",
@@ -159,6 +159,27 @@ def _processor_model(root: Path) -> str:
     model = _first_value(root / "proc/cpuinfo", "model name")
     part = _first_value(root / "proc/cpuinfo", "CPU part")
     return model or (f"CPU part {part}" if part else platform.processor())
+
+
+_VIRTUAL = (
+    *("QEMU", "KVM", "Virtual Machine", "VMware", "VirtualBox", "Parallels", "Xen", "OpenStack"),
+    *("Amazon EC2", "Google Compute Engine", "Alibaba Cloud ECS", "Droplet", "vServer"),
+    "Apple Virtualization",
+)
+"""In what hypervisors and clouds call their machines: the firmware's vendor and product."""
+_DMI = "sys/class/dmi/id"
+
+
+def _is_virtual(host: HostFacts) -> bool:
+    """Whether a hypervisor is beneath: x86 has it among its flags; of Arm the firmware tells."""
+    flags = _first_value(host.root / "proc/cpuinfo", "flags")
+    if flags:
+        return "hypervisor" in flags.split()
+    if (host.root / "proc/device-tree/hypervisor").exists():
+        return True
+    vendor, product = (host.text(f"{_DMI}/{file}") or "" for file in ("sys_vendor", "product_name"))
+    bare = ".metal" in product  # Amazon's whole machines: m6g.metal, m8g.metal-24xl
+    return not bare and any(word in f"{vendor} {product}" for word in _VIRTUAL)
 
 
 def _first_value(path: Path, key: str) -> str:

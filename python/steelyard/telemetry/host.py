@@ -266,6 +266,26 @@ _STUDY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _PROC = Path("/proc")
 
 
+_FIRST_NAMESPACE = "pid:[4026531836]"
+"""Of every kernel's first process (PROC_PID_INIT_INO, linux/proc_ns.h)."""
+
+
+def hidden_processes(proc: Path) -> str:
+    """Why there may be processes that /proc does not show; empty: it shows all, or is not that of a
+    kernel."""
+    try:
+        namespace = os.readlink(proc / "self/ns/pid")
+    except OSError:
+        return ""
+    if namespace != _FIRST_NAMESPACE:
+        return "a process namespace, as a container's, shows its own processes alone"
+    try:
+        (proc / "1/stat").read_bytes()
+    except OSError:  # hidepid= of proc(5)
+        return "/proc shows this account's processes alone (hidepid)"
+    return ""
+
+
 def other_loads(proc: Path = _PROC, own: int | None = None) -> tuple[OtherLoadLine, ...]:
     """The measurements but this one, what it was begun by, and what it began; by process id.
 

@@ -21,7 +21,8 @@ from steelyard.telemetry.devices import (
     devices_beneath,
     named_counts,
     parse_device_counts,
-    stat_file,
+    stat_files,
+    uncounted,
 )
 from steelyard.telemetry.host import PRESSURES, stalled_of
 
@@ -37,12 +38,14 @@ class MachineCounters:
     def __init__(self, directory: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> None:
         """`places`: where files of arms are that are not below the directory."""
         beneath = [devices_beneath(each, root) for each in (directory, *places)]
-        leaves = dict.fromkeys(leaf for each in beneath for leaf in each.leaves)
-        drives = {str(stat_file(device, root)) for device in leaves}
+        every = dict.fromkeys(leaf for each in beneath for leaf in each.leaves)
+        leaves = () if uncounted(every, root) else (*every,)  # a part of them would pass for all
         members = (member for each in beneath for member in each.members)
+        files = {device: stat_files(device, root) for device in (*leaves, *members)}
+        drives = {str(file) for leaf in leaves for file in files[leaf]}
         parsers: dict[str, _Parse] = {}
-        for device in dict.fromkeys((*leaves, *members)):
-            parsers[str(stat_file(device, root))] = _of_device(device)
+        for device, own in files.items():
+            parsers |= {str(file): _of_device(device) for file in own}
         for resource in PRESSURES:
             parsers[str(root / "proc/pressure" / resource)] = _of_pressure(resource)
         parsers[str(root / "proc/vmstat")] = _of_memory
@@ -71,7 +74,8 @@ class MachineCounters:
             sums[name] = unit, sums.get(name, (unit, 0))[1] + amount
 
     def devices_between(self, before: Sequence[str], after: Sequence[str]) -> DeviceCounts | None:
-        """What the drives did in one slice, added up; None: there is none, or one was not read."""
+        """What the drives did in one slice, added up; None: there is none, or one was not read, or
+        counts nothing."""
         return added([_used(before[index], after[index]) for index in self._of_drives])
 
     def readings(self, arm: str) -> tuple[Reading, ...]:

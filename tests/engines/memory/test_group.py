@@ -196,6 +196,23 @@ def test_both_versions_are_read_alike(tmp_path: Path, files: dict[str, str]) -> 
     assert read_use(tmp_path) == told
 
 
+@pytest.mark.parametrize(
+    ("files", "stat", "refaults"),
+    [
+        (V1, "total_cache 300000\ntotal_shmem 100000\n", None),  # as Linux 5.15 writes it
+        (V2, "file 300000\nshmem 100000\nworkingset_refault 77\n", 77),  # before 5.9
+        (V2, "file 300000\nshmem 100000\n", None),
+    ],
+)
+def test_refaults_that_a_kernel_does_not_count_are_not_none_at_all(
+    tmp_path: Path, files: dict[str, str], stat: str, refaults: int | None
+) -> None:
+    for name, text in {**files, "memory.stat": stat}.items():
+        (tmp_path / name).write_text(text)
+    assert read_use(tmp_path).refaulted_pages == refaults
+    assert read_use(tmp_path).cache_bytes == 200000
+
+
 def test_systemd_run_becomes_the_program_in_a_scope_with_the_limits(
     fake_systemd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,10 @@ GOVERNORS = f"{CPU}/cpu0/cpufreq/scaling_available_governors"
             "echo",
         ),
         (processors.clock, {CLOCK: "acpi_pm"}, Lately(), "no other is offered", "echo"),
+        *(
+            (processors.clock, {CLOCK: name, AVAILABLE: name}, Lately(clock_ns=400.0), name, "tsc")
+            for name in ("arch_sys_counter", "timebase")
+        ),
         (kernel.preemption, linux("7.0.0"), Lately(), "huge_pages = on", "debugfs"),
         (kernel.io_uring, {URING: "2"}, Lately(), "kernel.io_uring_disabled=0", "group"),
         (kernel.io_uring, {URING: "1"}, Lately(), "kernel.io_uring_group", "seccomp"),
@@ -235,6 +239,7 @@ BATTERY = supply("BAT0", "Battery")
         ({**BATTERY, **supply("AC", "Mains", "1")}, "mains"),
         ({**BATTERY, **supply("ucsi-1", "USB", "0")}, "battery"),
         ({**BATTERY, **supply("AC", "Mains", "0"), **supply("ucsi-1", "USB", "1")}, "mains"),
+        ({**BATTERY, **supply("ucsi-source-psy-1", "USB", "2")}, "mains"),
         (BATTERY, "battery"),
     ],
 )

@@ -298,6 +298,20 @@ def test_of_a_kernel_that_counts_no_flush_it_is_not_told_that_there_was_none(
     )
 
 
+def test_of_a_drive_that_counts_nothing_it_is_not_known_whether_it_is_flushed(
+    tmp_path: Path,
+) -> None:
+    counts = "1 0 8 1 500 0 4000 9 0 9 9 0 0 0 0 0 1"
+    files = {"queue_write_cache": "write back", "queue_iostats": "0", "stat": counts}
+    made = drive(tmp_path.resolve(), "sda", **files)
+    (tmp_path / "sys/devices/sda/mq").mkdir()
+    found = storage.write_cache(made)
+    assert found.level == "unseen"
+    assert found.seen == (
+        "sda: write back; sda counts nothing: echo 1 > /sys/class/block/sda/queue/iostats"
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "level"),
     [

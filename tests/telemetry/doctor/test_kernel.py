@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.telemetry.doctor import kernel, memory
+from steelyard.telemetry.doctor import kernel, memory, processors
 from steelyard.telemetry.doctor.finding import Check, Lately, Level
 from telemetry.doctor.test_findings import MEMINFO, Files, host, huge
 
@@ -101,3 +101,70 @@ def test_a_kernel_is_read_as_its_files_say(
 ) -> None:
     finding = check(host(tmp_path, files, lately))
     assert finding.level == level, finding.seen
+
+
+@pytest.mark.parametrize(
+    ("namespace", "first", "why"),
+    [
+        ("pid:[4026531836]", True, ""),
+        ("pid:[4026531836]", False, "hidepid"),
+        ("pid:[4026532281]", True, "a container's"),
+        ("", False, ""),  # no /proc of a kernel
+    ],
+)
+def test_what_may_be_hidden_is_not_said_to_be_absent(
+    tmp_path: Path, namespace: str, first: bool, why: str
+) -> None:
+    facts = host(tmp_path, {"proc/1/stat": "1 (systemd) S 0 1 1 0"} if first else {})
+    if namespace:
+        (tmp_path / "proc/self/ns").mkdir(parents=True)
+        (tmp_path / "proc/self/ns/pid").symlink_to(namespace)
+    for check in (kernel.other_measurements, processors.interrupts):
+        finding = check(facts)
+        assert finding.level == ("unseen" if why else "good")
+        assert why in finding.seen
+    host(tmp_path, {**OTHER, "proc/9/comm": "irqbalance"})
+    assert kernel.other_measurements(facts).level == "warning"
+    assert processors.interrupts(facts).level == "note"
+
+
+POOLS = "sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages"
+
+
+@pytest.mark.parametrize(
+    ("pools", "beside"),
+    [
+        ({2048: 0, 1048576: 16}, "16 of 1024 MB"),
+        ({64: 3, 2048: 7, 32768: 0, 1048576: 2}, "3 of 64 kB, 2 of 1024 MB"),  # arm64
+        ({2048: 7, 1048576: 0}, ""),
+        ({}, ""),
+    ],
+)
+def test_huge_pages_of_every_size_are_seen(
+    tmp_path: Path, pools: dict[int, int], beside: str
+) -> None:
+    files = {POOLS.format(size): str(count) for size, count in pools.items()}
+    finding = memory.huge_pages(host(tmp_path, {**servers(0, 0), **files}))
+    assert finding.seen.startswith("none set aside")
+    assert (" of the default size; " in finding.seen) == bool(beside)
+    assert beside in finding.seen
+    assert finding.level == "note", "by default a server takes those of the default size"
+
+
+@pytest.mark.parametrize("name", ["postgres", "postmaster", "edb-postgres"])
+def test_a_server_is_known_by_whatever_program_it_was_started(tmp_path: Path, name: str) -> None:
+    files = servers(0, 0)
+    files |= {path: name for path in files if path.endswith("/comm")}
+    assert "PostgreSQL in 2 running here" in memory.huge_pages(host(tmp_path, files)).seen
+
+
+def test_a_limit_that_is_not_to_be_seen_is_not_said_to_be_none(tmp_path: Path) -> None:
+    files = {MEMINFO: "MemAvailable: 20000000 kB", "proc/self/cgroup": "0::/\n"}
+    facts = host(tmp_path, files)
+    for check in (processors.quota, memory.memory):
+        finding = check(facts)
+        assert (finding.level, "not to be seen" in finding.seen) == ("unseen", True)
+    host(tmp_path, {MEMINFO: "MemAvailable: 200000 kB"})
+    assert memory.memory(facts).level == "warning", "there is little, whatever is allowed"
+    host(tmp_path, {**files, "sys/fs/cgroup/cgroup.procs": ""})
+    assert [check(facts).level for check in (processors.quota, memory.memory)] == ["good", "good"]

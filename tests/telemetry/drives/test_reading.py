@@ -123,6 +123,13 @@ def test_unreadable_json_is_a_reason(root: Path, place: Path, printed: str) -> N
     )
 
 
+def test_an_error_that_is_an_object_is_said_in_its_words(root: Path, place: Path) -> None:
+    program(place, "nvme", '{\n  "error":"/dev/nvme0n1: Permission denied"\n}', 1)
+    found = read_one(machine(root, "nvme0n1"), root)
+    assert "no right to ask it, which needs root (nvme ended with status 1: {" in found.why_not
+    assert "/dev/nvme0n1: Permission denied" in found.why_not
+
+
 @pytest.mark.parametrize("mask", [4, 8, 64, 128])
 def test_an_exit_status_with_results_is_no_failure(root: Path, place: Path, mask: int) -> None:
     program(place, "smartctl", nvme((8, 0), status=mask), status=mask)

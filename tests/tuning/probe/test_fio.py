@@ -86,6 +86,25 @@ def test_a_job_is_processor_bound_where_its_workers_use_all_that_they_could(
     assert one.processor_bound == bound
 
 
+@pytest.mark.parametrize(
+    ("workers", "each", "worth", "bound"),
+    [
+        (2, 74.0, 1.5, True),  # a quota of one processor and a half is all there is
+        (2, 74.0, 2.0, False),
+        (1, 48.0, 0.5, True),
+        (1, 96.0, 1.5, True),
+        (1, 48.0, 1.5, False),
+    ],
+)
+def test_a_job_that_uses_all_of_a_quota_is_processor_bound(
+    workers: int, each: float, worth: float, bound: bool
+) -> None:
+    asked = {"numjobs": str(workers), "iodepth": "8"}
+    given = found(side(900, 1e5), side(0, 0), usr_cpu=0.0, sys_cpu=each, **{"job options": asked})
+    one = figure_of(job_named("random read, depth 1"), "io_uring", given, worth)
+    assert one.processor_bound == bound
+
+
 def test_every_job_uses_files_that_were_laid_out_and_extends_none() -> None:
     for job in jobs(4):
         given = options(job, "libaio", direct=True, size_bytes=1 << 30, seconds=9, ramp_s=2, seed=1)

@@ -37,6 +37,20 @@ def test_a_probe_is_not_older_than_now_where_the_clock_was_set_back(tmp_path: Pa
     assert cached_probe.probe_facts(tmp_path, tmp_path, before)["probe_age_seconds"] == 0
 
 
+@pytest.mark.usefixtures("on_nvme")
+def test_the_probe_of_another_device_that_had_the_name_before_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for drive in ("first", "second"):
+        monkeypatch.setattr(cached_probe, "device_identity", lambda _, drive=drive: drive)
+        assert cached_probe.last_probe(tmp_path, tmp_path) is None
+        cached_probe.save_probe(probe_of(directory=f"/{drive}"), tmp_path)
+    monkeypatch.setattr(cached_probe, "device_identity", lambda _: "first")
+    last = cached_probe.last_probe(tmp_path, tmp_path)
+    assert last is not None
+    assert last.directory == "/first", "each has its own, whatever was probed after it"
+
+
 def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

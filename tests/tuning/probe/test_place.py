@@ -127,6 +127,22 @@ def test_what_a_killed_probe_left_is_removed_and_a_living_ones_stays(tmp_path: P
     shutil.rmtree(living)
 
 
+def test_what_another_accounts_probe_left_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / f"{PREFIX}theirs"
+    theirs.mkdir()
+    (theirs / MARKER).touch()
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(probing, "is_held", refuse)
+    with private_place(tmp_path) as own:
+        assert own.is_dir()
+    assert [one.name for one in tmp_path.iterdir()] == [theirs.name]
+
+
 def test_direct_is_tried_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,4 +160,15 @@ def test_direct_is_tried_and_leaves_no_file(
 
     monkeypatch.setattr(probing.os, "open", refuse)
     assert takes_direct(tmp_path) is False
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "direct"), [("zfs", False), ("ext4", True)])
+def test_what_is_answered_from_a_cache_of_the_file_system_is_not_past_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, direct: bool
+) -> None:
+    """ZFS takes O_DIRECT whatever it does with it."""
+    monkeypatch.setattr(probing, "filesystem", lambda path: {"type": kind})
+    monkeypatch.setattr(probing.os, "O_DIRECT", 0)
+    assert takes_direct(tmp_path) is direct
     assert not os.listdir(tmp_path)

@@ -262,3 +262,12 @@ def test_the_picture_is_a_sound_svg(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_probed_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         probe(tmp_path / "nowhere", QUICK, lambda words: None)
+
+
+@pytest.mark.parametrize(("quota", "worth"), [(None, 4.0), (1.5, 1.5), (0.5, 0.5), (9.0, 4.0)])
+def test_a_quota_is_what_fio_may_use(
+    monkeypatch: pytest.MonkeyPatch, quota: float | None, worth: float
+) -> None:
+    monkeypatch.setattr(probing, "allowed_processors", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(probing, "processor_quota", lambda: quota)
+    assert probing.processors_worth() == worth

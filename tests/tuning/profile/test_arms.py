@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from steelyard.tuning.profile import arms, proposing
 from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.workloads.reading.resolved import data_bytes
 from tuning.probe.made import figure, probe_of
-from tuning.profile.accepting import ALLOWED
+from tuning.profile.accepting import ALLOWED, GB
 
 Resolved = tuple[list[str], Callable[[Study], Study]]
 IDENTITY = Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False)
@@ -120,6 +120,30 @@ def test_what_the_cap_does_not_hold_of_the_workloads_data_makes_random_pages_dea
     held = 0.75 * (1 << 30) / (data_bytes(read_study("tuning")) or 0)
     assert cost() == pytest.approx(1 + (ratio - 1) * (1 - held), rel=0.05)
     assert cost("workload.scale=4") == 1.1, "the cap holds them all"
+
+
+def test_an_arm_with_places_of_its_own_has_the_profile_of_these_places(
+    resolved: Resolved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, resolve = resolved
+    probed = probe_of(figure(RANDOM_READ, 10_000), figure(SEQUENTIAL_READ, 10_000, 128 << 10))
+    nvme, log = tmp_path / "nvme", tmp_path / "log"
+    rooms = {tmp_path: 100 * GB, nvme: 60 * GB, log: 20 * GB}
+    monkeypatch.setattr(proposing, "last_probe", lambda place, _: probed if place == nvme else None)
+    monkeypatch.setattr(proposing, "why_not_kept", lambda _: "")
+    monkeypatch.setattr(proposing, "free_disk", rooms.__getitem__)
+
+    def ours(*overrides: str) -> Mapping[str, str]:
+        return resolve(read_study("tuning", overrides)).arms[0].settings
+
+    assert ours().get("max_wal_size") == "8GB"
+    assert "random_page_cost" not in ours()
+    placed = ours(f"arm.ours.directory={nvme}")
+    assert placed["max_wal_size"] == "6GB"
+    assert "random_page_cost" in placed
+    apart = ours(f"arm.ours.directory={nvme}", f"arm.ours.wal_directory={log}")
+    assert apart["max_wal_size"] == "2GB"
+    assert "random_page_cost" in apart
 
 
 def test_servers_that_stand_at_once_share_the_memory(

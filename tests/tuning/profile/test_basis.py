@@ -40,6 +40,15 @@ def test_of_a_control_group_its_limit_counts_whatever_is_used_of_it(tmp_path: Pa
     assert memory_here(None, 1, tmp_path) == (8 << 30, "the memory of this machine")
 
 
+def test_where_control_groups_are_not_to_be_seen_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/\n")
+    (tmp_path / "proc/meminfo").write_text("MemTotal:       8388608 kB\n")
+    have, source = memory_here(None, 1, tmp_path)
+    assert (have, source.endswith("one may allow less")) == (8 << 30, True)
+    assert memory_here(1 << 30, 1, tmp_path) == (1 << 30, "as given")
+
+
 def test_a_place_of_another_account_is_refused_with_what_to_type(tmp_path: Path) -> None:
     (tmp_path / "theirs/data").mkdir(parents=True)
     (tmp_path / "theirs").chmod(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,49 @@ def test_a_place_that_is_not_there_yet_names_the_disk_that_was_looked_at(tmp_pat
     here = propose(ELSEWHERE, ACCEPTING, tmp_path / "pg" / "18", tmp_path)
     [log] = [one for one in here.advice if one.name == "max_wal_size"]
     assert f'free on "{tmp_path}", where "{tmp_path / "pg" / "18"}" would be made' in log.reason
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_room_is_that_of_the_log_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    """As `initdb --waldir` leaves a data directory, and as arms have it."""
+    data, log = tmp_path.resolve() / "data", tmp_path.resolve() / "log"
+    data.mkdir()
+    log.mkdir()
+    rooms = {data: 100 * GB, log: 20 * GB}
+    monkeypatch.setattr(proposing, "free_disk", lambda place: rooms[place])
+    if not named:
+        (data / "pg_wal").symlink_to("../log")
+    wish = replace(ELSEWHERE, log_directory=log if named else None)
+    [advice] = [
+        one
+        for one in propose(wish, ACCEPTING, data, tmp_path).advice
+        if one.name == "max_wal_size"
+    ]
+    assert advice.value == "2GB"
+    assert f'free where "{log}" is' in advice.reason
+
+
+def test_a_log_in_the_data_directory_has_the_room_of_that(tmp_path: Path) -> None:
+    (tmp_path / "pg_wal").mkdir()
+    assert proposing._log_place(tmp_path) == (tmp_path, "")
+    assert proposing._log_place(tmp_path / "not there") == (tmp_path / "not there", "")
+
+
+def test_it_is_said_where_this_account_cannot_see_where_the_log_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> str:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(proposing.os, "readlink", refuse)
+    [log] = [
+        one
+        for one in propose(ELSEWHERE, ACCEPTING, tmp_path, tmp_path).advice
+        if one.name == "max_wal_size"
+    ]
+    assert "may not read whether its pg_wal leads elsewhere" in log.reason
 
 
 def test_a_disk_that_is_named_counts_in_place_of_this_machines(tmp_path: Path) -> None:

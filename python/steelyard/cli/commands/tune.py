@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 STUDY, VERSION = "tuning", "18"
 TRIALS = 16
 """Candidates of a search."""
+_OWN_CONFIGURATION = re.compile("# (ours|theirs|theirs-literal): ")
+"""What a configuration begins with that was written by this command."""
 
 
 def register(app: typer.Typer) -> None:
@@ -165,6 +168,8 @@ def _print(options: TuneOptions) -> None:
 
     options.refuse(SOUGHT, "--search")
     options.refuse(WEIGHED, "--ablate or --search")
+    if options.output is not None:
+        _require_replaceable(options.output)
     wish = ProfileRequest(
         name=options.profile or "ours",
         kind=options.work or "oltp",
@@ -184,6 +189,20 @@ def _print(options: TuneOptions) -> None:
         return
     write_output(options.output, text)
     typer.echo(f"{len(profile.advice)} settings written to {options.output}", err=True)
+
+
+def _require_replaceable(file: Path) -> None:
+    """UsageError: what is to be written over is a server's configuration, which would be lost."""
+    try:
+        present = file.suffix == ".conf" and file.is_file()
+        text = file.read_text(encoding="utf-8", errors="replace") if present else ""
+    except OSError:
+        return  # whether it can be written is said when that is tried
+    if text.strip() and _OWN_CONFIGURATION.match(text) is None:
+        raise UsageError(
+            f'cannot write over "{file}": it is a configuration that `tune` did not write',
+            hint="Name another file, and include it there: include = '/PATH/tuned.conf'",
+        )
 
 
 def _propose(

@@ -34,7 +34,7 @@ from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
-from steelyard.tuning.profile.arms import work_of
+from steelyard.tuning.profile.arms import places_of, work_of
 from steelyard.tuning.profile.basis import memory_here
 from steelyard.tuning.profile.proposing import ProfileRequest, propose
 from steelyard.tuning.search.race import BATCH, Field, search
@@ -201,12 +201,14 @@ def _proposed(
 ) -> tuple[TuningProfile, LayoutName]:
     """The first candidate, and the layout of all weighings: with `auto` that of its settings, since
     candidates were made for so many servers at once, whatever they differ in."""
+    place, log = places_of(study.control, open_cache().root)
     wish = ProfileRequest(
         name=request.profile,
         kind=request.work or work_of(study),
         clients=study.workload.clients,
         processors=request.processors,
         data_bytes=request.data_bytes or data_bytes(study),
+        log_directory=log,
     )
 
     def profile_for(servers: int) -> TuningProfile:
@@ -214,7 +216,7 @@ def _proposed(
         if at_most is not None and at_most < memory_here(cap, servers)[0]:
             cap = at_most
         sized = replace(wish, servers=servers, cap_bytes=cap)
-        return propose(sized, accepting, open_cache().root, cache_root())
+        return propose(sized, accepting, place, cache_root())
 
     def layout_of(profile: TuningProfile) -> LayoutName:
         settings = {"settings": profile.for_arm(), "profile": None}

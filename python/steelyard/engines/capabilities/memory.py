@@ -48,8 +48,9 @@ class MemoryUse:
     """Shared buffers, backends and page cache."""
     cache_bytes: int
     """Of it, page cache of files."""
-    refaulted_pages: int
-    """Pages of files that had been dropped and were read again: workingset_refault_file."""
+    refaulted_pages: int | None
+    """Pages of files that had been dropped and were read again: workingset_refault_file; None: this
+    kernel does not count them (version 1 before about 6.0)."""
     limit_hits: int | None
     """Allocations that met the cap and had to free something first: failcnt, or `max`; None: this
     kernel does not count them."""

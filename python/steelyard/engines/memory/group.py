@@ -258,7 +258,7 @@ def read_use(path: Path) -> MemoryUse:
         return MemoryUse(
             used_bytes=_number(path / "memory.usage_in_bytes") or 0,
             cache_bytes=counts.get("total_cache", 0) - counts.get("total_shmem", 0),
-            refaulted_pages=counts.get("total_workingset_refault_file", 0),
+            refaulted_pages=counts.get("total_workingset_refault_file"),
             limit_hits=_failures(path),
             oom_kills=pairs_of(text_of(path / "memory.oom_control")).get("oom_kill", 0),
             peak_bytes=_number(path / "memory.max_usage_in_bytes"),
@@ -267,7 +267,8 @@ def read_use(path: Path) -> MemoryUse:
     return MemoryUse(
         used_bytes=_number(path / "memory.current") or 0,
         cache_bytes=counts.get("file", 0) - counts.get("shmem", 0),
-        refaulted_pages=counts.get("workingset_refault_file", 0),
+        # Before 5.9 files alone had them, under the name of both.
+        refaulted_pages=counts.get("workingset_refault_file", counts.get("workingset_refault")),
         limit_hits=events.get("max", 0),
         oom_kills=events.get("oom_kill", 0),
         peak_bytes=_number(path / "memory.peak"),

@@ -11,7 +11,7 @@ import resource
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Lately, Level
-from steelyard.telemetry.host import memory_bytes, other_loads
+from steelyard.telemetry.host import hidden_processes, memory_bytes, other_loads
 
 LAZY_BY_DEFAULT = (7, 0)
 """From this Linux on processors of most kinds have full and lazy preemption alone."""
@@ -204,11 +204,13 @@ def other_measurements(host: HostFacts) -> HostFinding:
     """What else is measured on this machine now."""
     proc = host.root / "proc"
     others = other_loads(proc) if proc.is_dir() else ()
+    hidden = hidden_processes(proc)
     state = ", ".join(f"{other.command} (process {other.pid})" for other in others)
+    none = f"none by Steelyard that is to be seen: {hidden}" if hidden else "none by Steelyard"
     return HostFinding(
         "other measurements",
-        "warning" if others else "good",
-        state or "none by Steelyard",
+        "warning" if others else "unseen" if hidden else "good",
+        state or none,
         "both: two weighings at once slow each other at times of their own, and the verdicts of "
         "both say so",
         "wait for it to end, or end it by its process id",

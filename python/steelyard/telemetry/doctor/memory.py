@@ -7,7 +7,7 @@ from pathlib import Path
 
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
 from steelyard.model.units import format_bytes
-from steelyard.telemetry.capacity import memory_left
+from steelyard.telemetry.capacity import hidden_limits, memory_left
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
 from steelyard.telemetry.host import huge_pages_free, memory_bytes
 
@@ -16,6 +16,10 @@ SWAPPINESS = 10
 MOST_WAITING_BYTES = 1 << 30
 LEAST_SHARED_BYTES = 256 << 20
 LEAST_FREE_BYTES = 1 << 30
+_POOLS = "sys/kernel/mm/hugepages/hugepages-*kB/nr_hugepages"
+_SERVER_NAMES = frozenset({"postgres", "postmaster", "edb-postgres", "edb-postmaster"})
+"""What a server's processes are called: by the name of the program that was started, which up to 15
+packages for RHEL call postmaster."""
 
 
 def transparent_huge_pages(host: HostFacts) -> HostFinding:
@@ -43,6 +47,8 @@ def huge_pages(host: HostFacts) -> HostFinding:
     if needed > free:
         level = "warning" if total else "note"
     state = f"{free} of {total} free" if total else "none set aside"
+    if others := _other_pools(host, page):
+        state += f" of the default size; {others}, for servers with that huge_page_size alone"
     if needed:
         state += (
             f"; {whose} need{'s' if host.planned is None else ''} {needed} of {format_bytes(page)}"
@@ -55,6 +61,20 @@ def huge_pages(host: HostFacts) -> HostFinding:
         "that an arm's name decides. They save some percent with a large buffer pool",
         _pages_advice(needed, total, free, page, memory.get("MemAvailable", 0)),
         "PostgreSQL docs: 18.4.5, huge_pages_status (17), shared_memory_size_in_huge_pages (15)",
+    )
+
+
+def _other_pools(host: HostFacts, default_bytes: int) -> str:
+    """Huge pages that are set aside of other sizes than the default, as /proc/meminfo has them not:
+    "16 of 1024 MB"."""
+    pools = {
+        int(path.rpartition("-")[2].partition("kB")[0]) << 10: count
+        for path, count in host.numbers(_POOLS).items()
+    }
+    return ", ".join(
+        f"{count} of {format_bytes(size)}"
+        for size, count in sorted(pools.items())
+        if count and size != default_bytes
     )
 
 
@@ -98,7 +118,7 @@ def shared_segments(proc: Path) -> list[int]:
     sizes: dict[str, int] = {}
     for entry in sorted(proc.glob("[0-9]*/comm")):
         try:
-            if entry.read_text(errors="replace").strip() != "postgres":
+            if entry.read_text(errors="replace").strip() not in _SERVER_NAMES:
                 continue
             maps = (entry.parent / "maps").read_text(errors="replace")
         except OSError:  # it has ended, or is another account's
@@ -160,9 +180,11 @@ def memory(host: HostFacts) -> HostFinding:
     free = available if left is None else min(left, available)
     level: Level = "warning" if free < LEAST_FREE_BYTES else "good"
     limit = "" if left is None or left >= available else ", by the limit of a control group"
+    if hidden := hidden_limits("memory", host.root):
+        limit = " to the machine; control groups are not to be seen, and one may allow less"
     return HostFinding(
         "memory",
-        level if available else "unseen",
+        level if available and (level == "warning" or not hidden) else "unseen",
         f"{format_bytes(free)} available{limit}",
         "arms that stand beside each other: each has a buffer pool of its own, and the page cache "
         "keeps what is left",

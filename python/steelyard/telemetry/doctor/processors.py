@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.telemetry.capacity import processor_quota
+from steelyard.telemetry.capacity import hidden_limits, processor_quota
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level
+from steelyard.telemetry.host import hidden_processes
 
 CPU = "sys/devices/system/cpu"
 THROTTLE_COUNTS = f"{CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count"
@@ -18,6 +19,8 @@ THROTTLED_SHARE = 0.005
 """As the threats of a weighing have them: evaluation/threats/machine.py."""
 BUSY_PROCESSORS = 0.05
 SLOW_CLOCK_NS = 100.0
+_LONE_CLOCKS = frozenset({"arch_sys_counter", "timebase", "tod", "riscv_clocksource"})
+"""Of processors that have no tsc: Arm, POWER, s390, RISC-V."""
 FASTEST_SAMPLING = 100_000
 _EVERY_TIME = "every figure in time"
 
@@ -155,6 +158,8 @@ def quota(host: HostFacts) -> HostFinding:
     allowed, share = processor_quota(host.root), host.lately.throttled_share
     level: Level = "good"
     state = "none"
+    if hidden_limits("cpu", host.root):
+        level, state = "unseen", "control groups are not to be seen: one may have a quota"
     if allowed is not None:
         level = "warning" if share and share > THROTTLED_SHARE else "note"
         state = f"{allowed:g} processors" + (f"; stopped for {share:.1%}" if share else "")
@@ -238,10 +243,10 @@ def _clock_advice(name: str, others: Sequence[str]) -> str:
     """What can be done about a slow clock: a faster source that is there, or what makes it slow."""
     if name != "tsc" and "tsc" in others:
         return f"echo tsc > /{CLOCK_SOURCE}"
-    if name == "tsc":
+    if name == "tsc" or name in _LONE_CLOCKS:
         return (
-            "tsc is the fastest source there is: look again while nothing else runs; if it stays "
-            "slow, the hypervisor answers in its place, or the kernel's vDSO is off (vdso=0)"
+            f"{name} is the fastest source there is: look again while nothing else runs; if it "
+            "stays slow, the hypervisor answers in its place, or the kernel's vDSO is off (vdso=0)"
         )
     offered = f"only {', '.join(others)} are offered" if others else "no other is offered"
     return f"{offered}: boot with tsc=reliable, or ask whoever runs the hypervisor for tsc"
@@ -283,11 +288,12 @@ def isolation(host: HostFacts) -> HostFinding:
 def interrupts(host: HostFacts) -> HostFinding:
     """Whether a daemon moves interrupts between processors."""
     names = host.every("proc/[0-9]*/comm").values()
-    running = "irqbalance" in names
+    running, hidden = "irqbalance" in names, hidden_processes(host.root / "proc")
+    none = f"no irqbalance that is to be seen: {hidden}" if hidden else "no irqbalance"
     return HostFinding(
         "interrupts",
-        "note" if running else "good",
-        "irqbalance moves them" if running else "no irqbalance",
+        "note" if running else "unseen" if hidden else "good",
+        "irqbalance moves them" if running else none,
         "work with many packets or requests: which processor serves them changes every ten "
         "seconds, and with it the processor that has less time for servers",
         "systemctl stop irqbalance while weighing for long",
@@ -334,7 +340,8 @@ def power(host: HostFacts) -> HostFinding:
     batteries = [path for path, kind in supplies.items() if kind == "battery"]
     # Ports for USB are there without a battery too, with nothing attached.
     mains = [path for path, kind in supplies.items() if kind in ("", "mains") and online[path]]
-    plugged = any(online[path] == "1" for path in supplies if path not in batteries)
+    # 2: a supply that agrees on its voltage, as USB-C has it.
+    plugged = any(online[path] in ("1", "2") for path in supplies if path not in batteries)
     level: Level = "good"
     state = "mains" if plugged else "no battery"
     if not plugged and (batteries or mains):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Set
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
-from steelyard.telemetry.devices import device_counts, devices_beneath
+from steelyard.telemetry.devices import device_counts, devices_beneath, uncounted
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
 
 FASTEST_SYNC_US = 20.0
@@ -125,16 +125,18 @@ def write_cache(host: HostFacts) -> HostFinding:
     unflushed = [
         name for name, count in counts.items() if count and count.writes and count.flushes == 0
     ]
-    uncounted = [name for name, count in counts.items() if count and count.flushes is None]
-    level: Level = "unseen" if uncounted or not any(modes.values()) else "good"
+    unknown = [name for name, count in counts.items() if count and count.flushes is None]
+    silent = uncounted(leaves, host.root)
+    level: Level = "unseen" if unknown or silent or not any(modes.values()) else "good"
     level = "warning" if unflushed else level
-    state = ", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)
-    state += f"; no flush ever on {', '.join(unflushed)}" if unflushed else ""
-    state += (
-        f"; this kernel does not count flushes of {', '.join(uncounted)} (Linux 5.5 and later do)"
-        if uncounted
-        else ""
-    )
+    clauses = [", ".join(f"{name}: {mode}" for name, mode in modes.items() if mode)]
+    if unflushed:
+        clauses.append(f"no flush ever on {', '.join(unflushed)}")
+    if unknown:
+        clauses.append(
+            f"this kernel does not count flushes of {', '.join(unknown)} (Linux 5.5 and later do)"
+        )
+    state = "; ".join(filter(None, (*clauses, silent)))
     return HostFinding(
         "write cache",
         level,

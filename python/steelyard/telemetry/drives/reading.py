@@ -165,9 +165,12 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
 
 
 def _first_line(answer: ProgramOutput, program: str) -> str:
-    """The first line of what a program printed in place of JSON."""
-    line = (answer.errors or answer.output).strip().partition("\n")[0][:200]
-    return _explained(f"{program} ended with status {answer.status}: {line or 'it said nothing'}")
+    """The first line of what a program printed in place of its report; all of an object, which
+    nvme-cli prints of an error from 2.7 on."""
+    words = (answer.errors or answer.output).strip()
+    line = " ".join(words.split()) if words.startswith("{") else words.partition("\n")[0]
+    line = line[:200] or "it said nothing"
+    return _explained(f"{program} ended with status {answer.status}: {line}")
 
 
 def _explained(message: str) -> str:

@@ -41,12 +41,15 @@ class MemoryGroupFiles:
         if used is None:
             return Sample({}, "its memory group is not seen")
         values: dict[str, float] = {
-            "memory_refaults": used.refaulted_pages,
             "memory_oom_kills": used.oom_kills,
             "memory_used_bytes": used.used_bytes,
             "memory_cache_bytes": used.cache_bytes,
         }
-        optional = {"memory_limit_hits": used.limit_hits, "memory_peak_bytes": used.peak_bytes}
+        optional = {
+            "memory_refaults": used.refaulted_pages,
+            "memory_limit_hits": used.limit_hits,
+            "memory_peak_bytes": used.peak_bytes,
+        }
         return Sample(
             {**values, **{name: number for name, number in optional.items() if number is not None}}
         )

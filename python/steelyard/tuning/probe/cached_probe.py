@@ -1,4 +1,7 @@
-"""Keeps what probes found in the cache, one file a device, for the records of later weighings."""
+"""Keeps what probes found in the cache, one file a device, for the records of later weighings.
+
+A device is known by its name and by what it says of itself: a name may be another device's later.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.files.own_directory import write_whole
 from steelyard.record.machine.probe import Probe
-from steelyard.telemetry.devices import devices_beneath
+from steelyard.telemetry.devices import device_identity, devices_beneath
 
 
 def save_probe(probe: Probe, cache: Path) -> Path | None:
@@ -57,4 +60,5 @@ def probe_facts(directory: Path, cache: Path, now: datetime) -> dict[str, object
 
 
 def _file(device: str, cache: Path) -> Path:
-    return cache / "probes" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', device)}.json"
+    name = re.sub(r"[^A-Za-z0-9_.-]", "_", device)
+    return cache / "probes" / f"{name}-{device_identity(device)}.json"

@@ -116,10 +116,10 @@ def run_job(fio: Fio, directory: Path, text: str, seconds: float) -> Mapping[str
 
 
 def figure_of(
-    job: Job, engine: IoEngine, report: Mapping[str, Any], processors: int
+    job: Job, engine: IoEngine, report: Mapping[str, Any], processors: float
 ) -> ProbeFigure:
-    """The figures of a job on so many processors; of a mix reads and writes together, of the log
-    path write and sync.
+    """The figures of a job that had so many processors' worth of time; of a mix reads and writes
+    together, of the log path write and sync.
 
     A log write is durable after its sync: their means add up, their percentiles do not; those
     shown are the sync's, which is most of it.
@@ -155,7 +155,7 @@ def figure_of(
     )
 
 
-def _processor_share(report: Mapping[str, Any], workers: int, processors: int) -> float:
+def _processor_share(report: Mapping[str, Any], workers: int, processors: float) -> float:
     """Of the processors that the workers could be on at once.
 
     With group_reporting fio divides the workers' processor time by the sum of their run times

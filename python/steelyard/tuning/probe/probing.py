@@ -23,7 +23,12 @@ from steelyard.engines.file_lock import hold, is_held
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import IoEngine, Probe
-from steelyard.telemetry.capacity import allowed_processors, filesystem, space
+from steelyard.telemetry.capacity import (
+    allowed_processors,
+    filesystem,
+    processor_quota,
+    space,
+)
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives.reading import LONGEST_S, read_drives
 from steelyard.telemetry.host import memory_bytes
@@ -68,6 +73,10 @@ SHARE_OF_FREE = 10
 PREFIX = "steelyard-probe-"
 MARKER = "steelyard-probe.lock"
 _IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+_OWN_CACHE = frozenset({"zfs"})
+"""File systems that take O_DIRECT and answer from a cache of their own all the same: before OpenZFS
+2.3 for whatever is read, since then (zfsprops(7), `direct`) for what the cache holds, as it does
+files that were written through it."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
             say(f"{number} of {len(every)}: {job.name}")
             now = wish.within((ends - time.monotonic()) / (len(every) - number + 1))
             report = bench.run(job, engine, now.seconds, now.ramp_s)
-            figures.append(figure_of(job, engine, report, processors))
+            figures.append(figure_of(job, engine, report, processors_worth()))
     return Probe(
         directory=str(directory),
         device=beneath.top,
@@ -181,6 +190,12 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
         drives_before=drives,
         drives_after=read_drives(directory),
     )
+
+
+def processors_worth() -> float:
+    """How many processors' worth of time fio may use at once: a quota may allow a part of one."""
+    processors, quota = float(len(allowed_processors())), processor_quota()
+    return processors if quota is None else min(processors, quota)
 
 
 def _engine(bench: _Bench) -> IoEngine:
@@ -265,7 +280,9 @@ def private_place(directory: Path) -> Iterator[Path]:
 
 
 def takes_direct(place: Path) -> bool:
-    """Whether the file system opens files past the page cache."""
+    """Whether the file system opens files past the page cache, and has no other."""
+    if filesystem(place).get("type") in _OWN_CACHE:
+        return False
     trial = place / "direct"
     try:
         os.close(os.open(trial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_DIRECT, 0o600))
@@ -278,11 +295,14 @@ def takes_direct(place: Path) -> bool:
 
 def _remove_left_behind(directory: Path) -> None:
     for leftover in directory.glob(f"{PREFIX}*"):
-        marker = leftover / MARKER
-        if (
-            leftover.is_dir()
-            and not leftover.is_symlink()
-            and marker.is_file()
-            and not is_held(marker)
-        ):
+        if _is_left_behind(leftover):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_left_behind(place: Path) -> bool:
+    marker = place / MARKER
+    try:
+        ours = place.is_dir() and not place.is_symlink() and marker.is_file()
+        return ours and not is_held(marker)
+    except PermissionError:  # another account's, whose next probe removes it
+        return False

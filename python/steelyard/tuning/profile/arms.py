@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -34,8 +34,9 @@ def with_profiles(
     """The study with every profile in place of its name; itself where no arm has one. What the
     study sets for every arm, and what an arm sets itself, lie above a profile.
 
-    `directory`: where data directories stand, whose free room and probe count. An arm that a
-    profile leaves as the control is dropped, and `say` is called; a cell of a factorial stays.
+    `directory`: where data directories stand, whose free room and probe count, but for arms with
+    places of their own. An arm that a profile leaves as the control is dropped, and `say` is
+    called; a cell of a factorial stays.
     `servers_at_once` counts those of a study without profiles: whether arms run at once may depend
     on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data makes
     random pages dearer. UsageError: a profile does not fit.
@@ -99,7 +100,9 @@ class _Profiles:
         if request not in self.asked:
             self.asked[request] = read_allowed_settings(self.study.engine, request, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
-        profile = propose(wish, self.asked[request], self.place, self.cache)
+        place, log = places_of(arm, self.place)
+        wish = replace(wish, log_directory=log)
+        profile = propose(wish, self.asked[request], place, self.cache)
         proposed = profile.for_arm(*arm.profile.without)
         stated = {name.lower() for name in self.study.settings} - {*arm.settings}
         chosen = {name: value for name, value in proposed.items() if name not in stated}
@@ -111,6 +114,12 @@ class _Profiles:
 def work_of(study: Study) -> WorkKind:
     """The kind of work of a completed study: long queries where clients go through streams."""
     return "olap" if study.workload.streams else "oltp"
+
+
+def places_of(arm: Arm, otherwise: Path) -> tuple[Path, Path | None]:
+    """Where an arm's data stand, and its log; None: with the data."""
+    data = otherwise if arm.directory is None else Path(arm.directory)
+    return data, None if arm.wal_directory is None else Path(arm.wal_directory)
 
 
 def _wish(

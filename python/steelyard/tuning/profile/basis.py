@@ -11,7 +11,12 @@ from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
-from steelyard.telemetry.capacity import allowed_processors, memory_limit, space
+from steelyard.telemetry.capacity import (
+    allowed_processors,
+    hidden_limits,
+    memory_limit,
+    space,
+)
 from steelyard.telemetry.host import memory_bytes
 
 
@@ -77,6 +82,8 @@ def memory_here(cap_bytes: int | None, arms: int = 1, root: Path = ROOT) -> tupl
     host = memory_bytes(root).get("MemTotal", 0)
     limit = memory_limit(root)  # whatever is used of it now: a server to be tuned may run here
     have, source = host, "of this machine"
+    if hidden_limits("memory", root):
+        source = "of this machine, whose control groups are not to be seen: one may allow less"
     if limit is not None and limit < host:
         have, source = limit, "that the control group allows"
     if arms > 1:
@@ -89,15 +96,16 @@ def processors_here() -> int:
     return len(allowed_processors())
 
 
-def require_accessible(directory: Path) -> None:
+def require_accessible(
+    directory: Path, otherwise: str = "; or leave it out, and say what is free there: --disk SIZE"
+) -> None:
     """UsageError: this account may not see what stands at a path, or whether anything does."""
     try:
         directory.stat()
     except PermissionError as error:
         raise UsageError(
             f'could not read "{directory}": {error.strerror}',
-            hint="Run as the account that it belongs to, or as root; or leave it out, and say what "
-            "is free there: --disk SIZE",
+            hint=f"Run as the account that it belongs to, or as root{otherwise}",
         ) from error
     except OSError:
         return  # it may not be there yet

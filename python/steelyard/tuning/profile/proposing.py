@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class ProfileRequest:
     processors: int | None = None
     data_bytes: int | None = None
     disk_bytes: int | None = None  # free where the log would stand
+    log_directory: Path | None = None  # where that is; None: with the data, or where they lead
 
 
 def propose(
@@ -48,7 +50,9 @@ def propose(
     have, source = memory_here(wish.cap_bytes, wish.servers)
     free, disk_from = wish.disk_bytes, "as given"
     if free is None and directory is not None:
-        free, disk_from = free_disk(directory), _free_where(directory)
+        log, doubt = (wish.log_directory, "") if wish.log_directory else _log_place(directory)
+        require_accessible(log)
+        free, disk_from = free_disk(log), _free_where(log) + doubt
     usual, reserved = connections(accepting.allowed)
     basis = Basis(
         kind=wish.kind,
@@ -66,6 +70,19 @@ def propose(
     if wish.clients is None and wish.name == "ours":
         basis = _within_memory(basis, accepting)
     return make_profile(wish.name, basis, accepting.allowed)
+
+
+def _log_place(directory: Path) -> tuple[Path, str]:
+    """Where the log of a data directory stands: in it, or where its pg_wal leads; and what is not
+    known of that."""
+    log = directory / "pg_wal"
+    try:
+        os.readlink(log)
+    except PermissionError:
+        return directory, "; this account may not read whether its pg_wal leads elsewhere"
+    except OSError:  # it is no link, or there is none
+        return directory, ""
+    return log.resolve(), ""
 
 
 def _free_where(directory: Path) -> str:
