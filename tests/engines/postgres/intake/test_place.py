@@ -139,6 +139,33 @@ def test_a_backup_is_held_to_its_manifest(made: Path) -> None:
     assert "cannot be read" in str(refused.value.detail)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["postgresql.auto.conf", "standby.signal", "recovery.signal", "postgresql.conf",
+     "pg_hba.conf", "pg_ident.conf"],
+)  # fmt: skip
+def test_a_backup_that_was_configured_is_whole(made: Path, name: str) -> None:
+    """`pg_basebackup -R` itself writes to the first two, and the manifest is the server's."""
+    (made / "backup_label").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [{"Path": name, "Size": 88}]}))
+    assert inspect_source(made).kind == "base backup", "it is not there"
+    (made / name).write_text("primary_conninfo = 'host=db1'\n")
+    assert inspect_source(made).kind == "base backup"
+    (made / f"{name}.d").write_text("x")
+    listed = {"Files": [{"Path": f"{name}.d", "Size": 88}]}
+    (made / "backup_manifest").write_text(json.dumps(listed))
+    with pytest.raises(EngineError, match="not the whole backup") as refused:
+        inspect_source(made)
+    assert f"pg_verifybackup {made}" in str(refused.value.hint)
+
+
+def test_data_that_began_as_a_backup_are_no_backup_any_more(made: Path) -> None:
+    """A server renames the label; the manifest stays, as in every standby that was promoted."""
+    (made / "backup_label.old").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [{"Path": "gone", "Size": 1}]}))
+    assert inspect_source(made).kind == "data directory"
+
+
 def test_an_incremental_backup_is_named(made: Path) -> None:
     (made / "base/5/INCREMENTAL.16384").write_bytes(b"x")
     with pytest.raises(EngineError, match="incremental"):
