@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.owned_files import names_below, replace_text
+from steelyard.engines.postgres.access.loopback import SOCKET_ALONE
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import (
@@ -102,7 +103,7 @@ def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, st
 def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, str]) -> None:
     """Give a copy these settings and no others, and let every local role in."""
     for name, text in (
-        ("pg_hba.conf", "local all all trust\n"),
+        ("pg_hba.conf", SOCKET_ALONE),
         ("pg_ident.conf", ""),
         (AUTOMATIC, ""),
         (MAIN, configuration_text(settings)),
