@@ -46,6 +46,19 @@ _SILENT = ("fatal", "panic")
 
 PRELOADING = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
 
+_SUBSCRIBES = "its subscriptions would take what the original's slots hold for it"
+ACTING: Mapping[str, str] = {
+    "bdr": _SUBSCRIBES,
+    "citus": "it would work on the nodes of the original: distributed tables have no rows here",
+    # It connects to cron.host, and to the port that its server had when a job was scheduled.
+    "pg_cron": "its jobs would run, on the original where that listens at their address",
+    "pg_net": "it would send the requests that wait in its queue",
+    "pglogical": _SUBSCRIBES,
+    "spock": _SUBSCRIBES,
+}
+"""Libraries whose workers act on other servers as soon as a server of the data has started, and
+why a copy is without them. pg_upgrade's servers need them, and start no workers of theirs."""
+
 SET: Mapping[str, str] = {
     "archive_mode": "off",
     "listen_addresses": "",
@@ -80,6 +93,23 @@ class Configuration:
         return Configuration(rest, tuple(gone))
 
 
+def without_acting(configuration: Configuration) -> Configuration:
+    """Without libraries whose workers act on other servers."""
+    for name in PRELOADING:
+        for library in listed(configuration.settings.get(name, "")):
+            why = ACTING.get(Path(library).name.removesuffix(".so"))
+            if why is not None:
+                configuration = configuration.without_library(library, why)
+    return configuration
+
+
+def preloaded_at_rest(settings: Mapping[str, str]) -> dict[str, str]:
+    """Which of its libraries a server of the data preloads that acts on no other one."""
+    preloaded = {name: settings[name] for name in PRELOADING if name in settings}
+    rest = without_acting(Configuration(preloaded)).settings
+    return {name: rest.get(name, "") for name in preloaded}
+
+
 def listed(text: str) -> list[str]:
     """The libraries of a list, without the quotes about a name."""
     return [library.strip().strip('"') for library in text.split(",") if library.strip().strip('"')]
@@ -97,9 +127,10 @@ def printable(text: str) -> str:
 
 
 def read_file(file: Path) -> Configuration:
-    """The settings of one file with its includes, neutralised. EngineError: it cannot be read."""
+    """The settings of one file with its includes, neutralised, for a server that acts on no other
+    one. EngineError: it cannot be read."""
     reader = ConfigurationReader()
-    configuration = neutralise(reader.settings(file))
+    configuration = without_acting(neutralise(reader.settings(file)))
     gone = [
         Neutralised(f"include_if_exists '{printable(str(path))}'", "there is no such file")
         for path in reader.absent
