@@ -23,7 +23,11 @@ from steelyard.engines.postgres.intake.role_settings import (
     settings_reset,
 )
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.control import SHUT_DOWN, read_beginning
+from steelyard.engines.postgres.life.control import (
+    SHUT_DOWN,
+    SHUT_DOWN_IN_RECOVERY,
+    read_beginning,
+)
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
 from steelyard.engines.postgres.sql.database import connected
@@ -35,6 +39,12 @@ if TYPE_CHECKING:
 
 _ASIDE = "steelyard_of_the_original"
 _MOST_NAMED = 5
+_NOT_STOPPED = (
+    "its server had not been stopped, and the copy was recovered as after a crash: where its files "
+    "were copied one by one while the server ran, tables and indexes may be of different moments; "
+    "a base backup (pg_basebackup -X stream), a snapshot of all files at once, and the directory "
+    "of a stopped server have one"
+)
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
@@ -59,7 +69,7 @@ class Opening:
         self._build = build
         self._account = account
         self._cluster = cluster
-        self._replayed = False
+        self._replayed = self._crashed = False
 
     def open_up(self, slot: Slot, database: str | None) -> Recovery:
         """Recover, add our superuser, rename the database, stop.
@@ -67,7 +77,7 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        self._replayed = _replays_log(self._account, self._cluster.directory)
+        self._replayed, self._crashed = _state_before(self._account, self._cluster.directory)
         output = recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
@@ -107,6 +117,8 @@ class Opening:
 
     def _database_doubts(self, session: psycopg.Connection) -> Iterator[str]:
         """What may be otherwise in the database, by its own catalogue."""
+        if self._crashed:
+            yield _NOT_STOPPED
         if self._replayed:
             yield from _unlogged_doubts(session)
         yield from _index_doubts(session, self._cluster.identity.version_number)
@@ -164,15 +176,17 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _replays_log(account: Account, directory: Path) -> bool:
+def _state_before(account: Account, directory: Path) -> tuple[bool, bool]:
     """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
-    crash (xlogrecovery.c, InitWalRecovery)."""
+    crash (xlogrecovery.c, InitWalRecovery); and whether it is the last of these, or was copied from
+    a running server: nothing tells them apart."""
     try:
         state = read_beginning(directory).state
     except (OSError, ValueError):
-        return False  # said by what recovers it
+        return False, False  # said by what recovers it
     labelled: bool = account.call((directory / LABEL).is_file)  # root names nothing in there
-    return labelled or state != SHUT_DOWN
+    running = state not in (SHUT_DOWN, SHUT_DOWN_IN_RECOVERY)
+    return labelled or state != SHUT_DOWN, running and not labelled
 
 
 def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:

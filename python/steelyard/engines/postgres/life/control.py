@@ -41,6 +41,7 @@ PROTECTIONS = (CHECKSUMS, UNPROTECTED)
 """Levels of page protection of a PostgreSQL cluster."""
 
 SHUT_DOWN = 1  # DB_SHUTDOWNED of src/include/catalog/pg_control.h
+SHUT_DOWN_IN_RECOVERY = 2  # DB_SHUTDOWNED_IN_RECOVERY: of a standby
 _BEGINNING = struct.Struct("=QIII")
 _VERSION_AT = 8
 _SAFE_BYTES = 512  # PG_CONTROL_MAX_SAFE_SIZE: any version's is padded beyond

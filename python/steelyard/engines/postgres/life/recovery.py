@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.owned_files import names_below, replace_text
@@ -17,6 +19,7 @@ from steelyard.engines.postgres.life.configuration_text import (
     enough_log,
     log_limits,
 )
+from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -46,7 +49,7 @@ _RECOVERY: Mapping[str, str] = {
 _HALF = re.compile(
     r"could not locate (?:a valid|required) checkpoint record|could not find redo location"
     r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
-    r"|invalid checkpoint record",
+    r"|invalid checkpoint record|xlog flush request \S+ is not satisfied",
 )
 _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
@@ -66,6 +69,7 @@ def recover(
     EngineError: half a backup; ServerError: the server's words.
     """
     configure_copy(account, cluster, copy_settings(cluster, settings))
+    needed = _log_position(cluster.directory, "min_recovery_point")
     recovery = recovery_settings(cluster)
     options = [part for key, value in recovery.items() for part in ("-c", f"{key}={value}")]
     directory = cluster.directory
@@ -79,6 +83,7 @@ def recover(
         timeout_s=_RECOVERY_TIMEOUT_S,
     )
     if status == 0 and "FATAL:" not in output:
+        _require_replayed(cluster.directory, needed)
         return output
     if _HALF.search(output):
         raise EngineError(
@@ -89,6 +94,33 @@ def recover(
             "files once, so that it fetches the log, and stop it.",
         )
     raise ServerError("could not recover the copy", detail=quoted(output) or output.strip())
+
+
+def _require_replayed(directory: Path, needed: int) -> None:
+    """EngineError: the log ended before what the files of a standby already hold. A server looks at
+    that in recovery from an archive alone (StartupXLOG of xlog.c); here it would open pages from
+    after the end of its log beside others from before."""
+    reached = _log_position(directory, "checkpoint")
+    if reached < needed:
+        raise EngineError(
+            "could not recover the copy: its log ends too early",
+            detail=f"Its files are of a standby that had replayed the log up to {_lsn(needed)}, and "
+            f"what is in pg_wal ends before {_lsn(reached)}.",
+            hint="Stop the standby, and copy its whole directory with pg_wal; or take a base "
+            "backup of it: pg_basebackup -X stream.",
+        )
+
+
+def _log_position(directory: Path, name: Literal["min_recovery_point", "checkpoint"]) -> int:
+    """A position in the log by the control file; 0: of a version that is not known yet."""
+    try:
+        return int(control_of(directory)[name])
+    except (OSError, ValueError):
+        return 0
+
+
+def _lsn(position: int) -> str:
+    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
 def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, str]:
