@@ -91,7 +91,7 @@ def test_files_of_a_running_server_are_doubted_and_no_others(
 
 
 def test_a_standby_without_the_end_of_its_log_is_half(
-    made_of: Callable[..., object], slot: Slot, places: dict[str, Path], tmp_path: Path
+    made_of: Callable[..., object], slot: Slot, places: dict[str, Path]
 ) -> None:
     """Its server itself would open: pages of after the end of the log beside others of before."""
     engine = made_of("18").engine  # type: ignore[attr-defined]
