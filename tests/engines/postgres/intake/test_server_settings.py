@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,10 @@ from own_cache import open_directory
 from steelyard.engines.account import choose_account
 from steelyard.engines.intake import PlaceKind, ServerSettings, SettingsPlace
 from steelyard.engines.postgres.intake import server_settings
-from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.intake.server_settings import (
+    configuration_elsewhere,
+    read_server_settings,
+)
 from steelyard.model.errors import EngineError
 
 MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
@@ -78,6 +81,24 @@ def test_the_file_that_the_last_command_line_names_is_read_as_with_debians_packa
     elsewhere.unlink()
     assert f'no postgresql.conf is at "{elsewhere}"' in read(data).missing
     assert read(data).settings == {}
+
+
+def test_a_configuration_outside_of_the_data_is_named_and_one_inside_is_not(
+    data: Path, tmp_path: Path
+) -> None:
+    place = SettingsPlace(data, "data directory")
+    assert configuration_elsewhere(place) is None
+    (data / MAIN).write_text("work_mem = 1MB\n")
+    assert configuration_elsewhere(place) is None
+    elsewhere = tmp_path / "etc" / MAIN
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("work_mem = 7MB\n")
+    for config, outside in ((elsewhere, elsewhere), (data / MAIN, None)):
+        assert configuration_elsewhere(replace(place, configuration=config)) == outside
+    (data / "postmaster.opts").write_text(f'postgres "-c" "config_file={elsewhere}"\n')
+    assert configuration_elsewhere(place) == elsewhere
+    reported = replace(place, configuration=elsewhere, reported=True)
+    assert configuration_elsewhere(reported) is None
 
 
 BY_PG_UPGRADE = (

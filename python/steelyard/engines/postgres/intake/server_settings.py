@@ -89,6 +89,15 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
     return ServerSettings(configuration.settings, tuple(gone), missing)
 
 
+def configuration_elsewhere(place: SettingsPlace) -> Path | None:
+    """The postgresql.conf of a data directory's server where that stands outside of it, as with
+    Debian's packages: its programs have to be given it. EngineError as `read_server_settings`."""
+    if place.reported:
+        return None
+    main = place.configuration or _main_file(place.data, command_line(place.data))[0]
+    return None if main is None or _is_within(main, place.data) else main
+
+
 def _of_file(place: SettingsPlace) -> ServerSettings:
     if place.configuration is None:
         return ServerSettings(
