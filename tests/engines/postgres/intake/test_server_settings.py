@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,6 +100,46 @@ def test_a_configuration_outside_of_the_data_is_named_and_one_inside_is_not(
     assert configuration_elsewhere(place) == elsewhere
     reported = replace(place, configuration=elsewhere, reported=True)
     assert configuration_elsewhere(reported) is None
+
+
+def ran_with(directory: Path, *limits: int, state: int = 6) -> None:
+    """Give it a control file of 18 with these LIMITS."""
+    (directory / "global").mkdir(exist_ok=True)
+    content = struct.pack("=QIII", 7, 1800, 202506291, state).ljust(180, b"\0")
+    content += struct.pack("=5i", *limits)
+    (directory / "global" / "pg_control").write_bytes(content.ljust(8192, b"\0"))
+
+
+USUAL = (100, 8, 10, 0, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "words"),
+    [
+        ("", USUAL, None),
+        ("max_connections = 300\n", (300, *USUAL[1:]), None),
+        ("max_connections = 100\n", (300, *USUAL[1:]), "with max_connections = 300, which"),
+        ("", (300, 8, 10, 50, 64),
+         "with max_connections = 300, max_prepared_transactions = 50, which"),
+        ("", (*USUAL[:4], 128), None),
+        ("max_locks_per_transaction = 64\n", (*USUAL[:4], 128), "max_locks_per_transaction = 128"),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_a_backup_does_not_hold_shows_in_its_control_file(
+    data: Path, text: str, limits: tuple[int, ...], words: str | None
+) -> None:
+    """`docker run postgres -c max_connections=300 -c shared_buffers=8GB`: neither is in a file."""
+    (data / MAIN).write_text(text)
+    ran_with(data, *limits)
+    missing = read(data).missing
+    assert (words or "") in missing
+    assert ("type --config FILE" in missing) == bool(missing) == (words is not None)
+    for state in (2, 5):  # a standby's are those of its primary
+        ran_with(data, *limits, state=state)
+        assert read(data).missing == ""
+    ran_with(data, *limits)
+    (data / "postmaster.opts").write_text('postgres "-D" "/x"\n')
+    assert read(data).missing == "", "its files were changed since, and that is what counts"
 
 
 BY_PG_UPGRADE = (
