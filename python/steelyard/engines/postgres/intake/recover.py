@@ -29,9 +29,14 @@ from steelyard.engines.postgres.life.control import (
     read_beginning,
 )
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
-from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
+from steelyard.engines.postgres.life.recovery import (
+    MAINTENANCE,
+    hint_at_build,
+    recover,
+    recovery_settings,
+)
 from steelyard.engines.postgres.sql.database import connected
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.units import format_bytes
 
 if TYPE_CHECKING:
@@ -130,8 +135,15 @@ class Opening:
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
         address = self._cluster.address
         endpoint = replace(address, user=SUPERUSER, database=database)
-        with connected(endpoint) as session:
-            yield session
+        try:
+            with connected(endpoint) as session:
+                yield session
+        except ServerError as error:
+            version = self._cluster.identity.version_number
+            hint = hint_at_build(error.detail or "", build_version=version)
+            if hint is None:
+                raise
+            raise ServerError(error.primary, detail=error.detail, hint=hint) from error
 
 
 def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, int]]:

@@ -51,6 +51,12 @@ _HALF = re.compile(
     r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
     r"|invalid checkpoint record|xlog flush request \S+ is not satisfied",
 )
+_BUILT_WITHOUT = (
+    # xlogreader.c, of wal_compression; pg_locale.c.
+    (re.compile(r"compressed with LZ4 not supported by build", re.IGNORECASE), "lz4"),
+    (re.compile(r"compressed with zstd not supported by build", re.IGNORECASE), "zstd"),
+    (re.compile(r"ICU is not supported in this build"), "ICU"),
+)
 _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
 
@@ -93,7 +99,25 @@ def recover(
             "that is in an archive (pgBackRest, Barman, WAL-G), start a server on the restored "
             "files once, so that it fetches the log, and stop it.",
         )
-    raise ServerError("could not recover the copy", detail=quoted(output) or output.strip())
+    raise ServerError(
+        "could not recover the copy",
+        detail=quoted(output) or output.strip(),
+        hint=hint_at_build(output, build_version=cluster.identity.version_number),
+    )
+
+
+def hint_at_build(words: str, *, build_version: int) -> str | None:
+    """What to type where a server needs what it was built without, by its words; None: it is not
+    that."""
+    needed = next((what for said, what in _BUILT_WITHOUT if said.search(words)), None)
+    if needed is None:
+        return None
+    name = f"debian-{build_version // 10000}"
+    return (
+        f"The data need a server that was built with {needed}, as Debian's are. `steelyard engines "
+        f"add {name}` brings one; name it in every arm: --set control.version={name} --set "
+        f"arm.version={name} (of `upgrade`: --old-bindir DIR)"
+    )
 
 
 def _require_replayed(directory: Path, needed: int) -> None:
