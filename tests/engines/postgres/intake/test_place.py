@@ -82,6 +82,27 @@ def test_mount_points_of_the_log_and_of_tablespaces_hold_more_than_their_files(
     }
 
 
+def test_of_a_tablespace_that_two_clusters_share_the_files_of_this_one_are_taken(
+    made: Path, tmp_path: Path
+) -> None:
+    """After pg_upgrade the old cluster's stand beside the new one's, and its server may run."""
+    disk = tmp_path / "disk"
+    for name in ("PG_14_202107181/5", "PG_18_202506291/5", "PG_180_202506291/5"):
+        (disk / name).mkdir(parents=True)
+        (disk / name / "16384").write_bytes(bytes(8192))
+    (made / "pg_tblspc/16385").symlink_to(disk)
+    names = {entry.name for entry in contents(made) if entry.name.startswith("pg_tblspc/16385/")}
+    home = "pg_tblspc/16385/PG_18_202506291"
+    assert names == {home, f"{home}/5", f"{home}/5/16384"}
+    before = digest_of(made)
+    (disk / "PG_14_202107181/5/16384").write_bytes(bytes(16384))
+    assert digest_of(made) == before
+    (disk / "PG_18_202506291").rename(disk / "PG_17_202406281")
+    with pytest.raises(EngineError, match="holds no tablespace") as refused:
+        inspect_source(made)
+    assert "PG_18_..." in str(refused.value.detail)
+
+
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
