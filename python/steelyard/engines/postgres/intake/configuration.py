@@ -26,7 +26,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"port|listen_addresses|unix_socket_.*|.*_file|data_directory|bonjour.*|cluster_name", _PLACE),
     (r"logging_collector|log_destination|log_directory|log_filename|log_rotation_.*|log_file_mode"
      r"|log_truncate_on_rotation|log_line_prefix|lc_messages|syslog_.*|event_source"
-     r"|stats_temp_directory", _LOG),
+     r"|stats_temp_directory|.*\.log_(?:directory|filename)", _LOG),
     (r"restore_command|archive_cleanup_command|recovery_.*|primary_.*|promote_trigger_file"
      r"|standby_mode|trigger_file|hot_standby_feedback|sync_replication_slots",
      "the copy is a server of its own"),
@@ -38,6 +38,7 @@ _RULES: tuple[tuple[str, str], ...] = (
      r"|(?:pre|post)_auth_delay",
      "no client logs in to it"),
     (r"dynamic_library_path|extension_control_path|jit_provider", _LIBRARIES),
+    (r".*command|.*_script", "it runs no programs"),
     (r"idle_session_timeout", "clients of a weighing wait for their slice"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), why) for pattern, why in _RULES]
@@ -47,6 +48,7 @@ _SILENT = ("fatal", "panic")
 PRELOADING = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
 
 _SUBSCRIBES = "its subscriptions would take what the original's slots hold for it"
+_FETCHES_KEY = "its script, which fetches a key, would run at each start"
 ACTING: Mapping[str, str] = {
     "bdr": _SUBSCRIBES,
     "citus": "it would work on the nodes of the original: distributed tables have no rows here",
@@ -54,10 +56,13 @@ ACTING: Mapping[str, str] = {
     "pg_cron": "its jobs would run, on the original where that listens at their address",
     "pg_net": "it would send the requests that wait in its queue",
     "pglogical": _SUBSCRIBES,
+    "pgsodium": _FETCHES_KEY,
     "spock": _SUBSCRIBES,
+    "supabase_vault": _FETCHES_KEY,
 }
-"""Libraries whose workers act on other servers as soon as a server of the data has started, and
-why a copy is without them. pg_upgrade's servers need them, and start no workers of theirs."""
+"""Libraries whose workers act on other servers as soon as a server of the data has started, or that
+start programs, and why a copy is without them. pg_upgrade's servers need the former, and start no
+workers of theirs."""
 
 SET: Mapping[str, str] = {
     "archive_mode": "off",
@@ -94,7 +99,7 @@ class Configuration:
 
 
 def without_acting(configuration: Configuration) -> Configuration:
-    """Without libraries whose workers act on other servers."""
+    """Without libraries whose workers act on other servers, or that start programs."""
     for name in PRELOADING:
         for library in listed(configuration.settings.get(name, "")):
             why = ACTING.get(Path(library).name.removesuffix(".so"))
