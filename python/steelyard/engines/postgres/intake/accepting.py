@@ -59,7 +59,7 @@ def accepted_settings(
     """The settings with which the build starts here, and acts on no other server. EngineError: it
     starts with none left out that its words name, as where there is too little memory."""
     configuration = without_acting(Configuration(offered.settings, offered.neutralised))
-    configuration = _with_libraries_of(build, configuration)
+    configuration = without_missing_libraries(build, configuration)
     if configuration.settings:
         directory = slot.path / "tried"
         cluster = create(directory, protection=CHECKSUMS)
@@ -74,7 +74,7 @@ def accepted_settings(
 def known_settings(build: Build, account: Account, offered: ServerSettings) -> ServerSettings:
     """The settings without libraries that the build has not, and without what `postgres -C` refuses
     on its command line; nothing is started."""
-    configuration = _with_libraries_of(build, Configuration(offered.settings, offered.neutralised))
+    configuration = without_missing_libraries(build, Configuration(offered.settings, offered.neutralised))
     for _ in range(len(configuration.settings)):
         status, output = answer_of(build, account, "server_version", configuration.settings)
         refused = _refused(output, configuration)
@@ -85,7 +85,7 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
     return ServerSettings(configuration.settings, configuration.neutralised, offered.missing)
 
 
-def _with_libraries_of(build: Build, configuration: Configuration) -> Configuration:
+def without_missing_libraries(build: Build, configuration: Configuration) -> Configuration:
     """Without libraries that are not in the build, where it can be seen which are."""
     tree = build.bindir.parent
     folder = next(

@@ -18,6 +18,7 @@ from steelyard.engines.postgres.intake.configuration import ACTING, SET, printab
 from steelyard.engines.postgres.intake.place import LABEL
 from steelyard.engines.postgres.intake.role_settings import (
     RESET_BEFORE_LOGIN,
+    reset_missing_libraries,
     reset_own_role,
     setting_doubts,
     settings_reset,
@@ -97,7 +98,7 @@ class Opening:
 
     def _open_database(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
-        gone = reset_own_role(session)
+        gone = [*reset_own_role(session), *reset_missing_libraries(session, self._build)]
         for name, datname in session.execute(
             "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
         ).fetchall():
