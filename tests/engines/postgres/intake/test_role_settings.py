@@ -192,3 +192,17 @@ def test_libraries_of_a_database_that_the_build_lacks_do_not_lock_it(
         "no_such_library in session_preload_libraries of database shop",
         "$libdir/nor_this in session_preload_libraries of database shop",
     ]
+
+
+def test_a_template_that_admits_no_connections_does_not_lock_the_copy(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    with open_directory() as home:
+        original = original_at(home)
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE shop")
+            original.ask("ALTER DATABASE template1 ALLOW_CONNECTIONS false")
+        imported, _ = take(engine, original.directory, slot)
+    assert imported.database == "shop"

@@ -109,7 +109,7 @@ def recover(
 def hint_at_build(words: str, *, build_version: int) -> str | None:
     """What to type where a server needs what it was built without, by its words; None: it is not
     that."""
-    needed = next((what for said, what in _BUILT_WITHOUT if said.search(words)), None)
+    needed = next((what for words_of, what in _BUILT_WITHOUT if words_of.search(words)), None)
     if needed is None:
         return None
     name = f"debian-{build_version // 10000}"
