@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 
 from engines.postgres.upgrade.test_outcome import OUTCOME
@@ -74,6 +75,24 @@ def test_commands_are_those_of_the_rehearsal_and_quote_paths() -> None:
     assert "initdb -D NEW_DATA --username=dba --no-data-checksums" in shown
     assert "-d '/srv/shop'\"'\"'s data'" in shown
     assert "pg_checksums --enable -D" not in shown.partition("What to do")[2]
+
+
+def test_pg_upgrade_is_given_a_configuration_that_stands_elsewhere() -> None:
+    """Of Debian's clusters `pg_upgrade` ends otherwise: it finds no postgresql.conf in the data."""
+    debian = "/etc/postgresql/16/main/postgresql.conf"
+    for outcome, count in ((OUTCOME, 0), (replace(OUTCOME, old_configuration=debian), 2)):
+        sections = upgrade_sections(outcome, local=True)
+        lines = [
+            line
+            for section in sections
+            for block in section.blocks
+            if isinstance(block, Commands)
+            for line in block.lines
+            if "pg_upgrade" in line
+        ]
+        given = [shlex.split(line) for line in lines]
+        options = [words[words.index("-o") + 1] for words in given if "-o" in words]
+        assert options == [f"-c config_file={debian}"] * count
 
 
 def test_commands_leave_a_way_back_even_where_a_way_without_is_faster() -> None:

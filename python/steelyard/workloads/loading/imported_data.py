@@ -41,7 +41,7 @@ from steelyard.workloads.loading.template import (
     trusted,
 )
 
-INTAKE = 4
+INTAKE = 5
 """Raised when a copy is made otherwise."""
 _DUMP_GROWS = 8
 """Times that a compressed dump may be as large when it is restored, keys included."""

@@ -15,8 +15,13 @@ import pytest
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.external import TCP
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.access.loopback import listening, loopback_arguments
+from steelyard.engines.postgres.access.loopback import (
+    SOCKET_ALONE,
+    listening,
+    loopback_arguments,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.recovery import configure_copy
 from steelyard.engines.programs import free_port
 from steelyard.model.errors import EngineError
 
@@ -72,6 +77,18 @@ def test_a_directory_that_says_who_may_connect_is_left_to_it(tmp_path: Path) -> 
     assert loopback_arguments(slot_in(tmp_path), tmp_path, settings, OURSELVES) == []
 
 
+def test_a_copy_of_external_data_lets_in_who_comes_by_tcp_with_the_password(
+    tmp_path: Path,
+) -> None:
+    """Its own access file knows the socket alone: with `--from`, nobody came in by TCP or TLS."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "pg_hba.conf").write_text(SOCKET_ALONE)
+    given = loopback_arguments(
+        slot_in(tmp_path), tmp_path / "data", listening(encrypted=False), OURSELVES
+    )
+    assert given == ["-c", f"hba_file={tmp_path}/access.conf"]
+
+
 @pytest.mark.postgres
 def test_clients_come_in_by_tcp_with_the_password_of_this_life(
     cluster: Cluster, slot_of: Callable[[int], Slot]
@@ -88,3 +105,18 @@ def test_clients_come_in_by_tcp_with_the_password_of_this_life(
     cluster.stop()
     with pytest.raises(EngineError, match="is not running"):
         cluster.way_in(TCP, "postgres")
+
+
+@pytest.mark.postgres
+def test_clients_come_by_tcp_to_a_copy_of_external_data(
+    cluster: Cluster, slot_of: Callable[[int], Slot]
+) -> None:
+    configure_copy(cluster.account, cluster, {})
+    cluster.start(replace(slot_of(0), port=free_port()), listening(encrypted=False))
+    address = cluster.way_in(TCP, "postgres")
+    words = f"host={address.host} port={address.port} user={address.user} dbname=postgres"
+    assert address.password is not None
+    with psycopg.connect(words, password=address.password.reveal()) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(words, password="guessed")

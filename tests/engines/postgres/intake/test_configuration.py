@@ -43,6 +43,26 @@ def test_what_decides_the_cost_stays(name: str) -> None:
     assert neutralise({name: "x"}).settings == {name: "x"}
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["pgaudit.log_directory", "pgaudit.log_filename", "basebackup_to_shell.command",
+     "pgsodium.getkey_script", "vault.getkey_script", "their.alert_command"],
+)  # fmt: skip
+def test_what_an_extension_writes_elsewhere_or_runs_is_left_out_by_its_name(name: str) -> None:
+    found = neutralise({name: "/srv/theirs", "work_mem": "8MB"})
+    assert dict(found.settings) == {"work_mem": "8MB"}
+    assert [each.what for each in found.neutralised] == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["log_replication_commands", "pgaudit.log", "pgaudit.log_level", "auto_explain.log_verbose",
+     "their.scripts", "search_path", "cron.log_run"],
+)  # fmt: skip
+def test_what_only_sounds_like_it_stays(name: str) -> None:
+    assert neutralise({name: "on"}).settings == {name: "on"}
+
+
 @pytest.mark.parametrize("value", ["fatal", "PANIC"])
 def test_a_log_that_says_no_reason_is_not_kept(value: str) -> None:
     assert neutralise({"log_min_messages": value}).settings == {}

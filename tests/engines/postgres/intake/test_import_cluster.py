@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,6 +115,23 @@ def test_what_cannot_be_read_is_left_to_the_copy(content: list[bytes]) -> None:
     content.append(page_of("shop"))
     assert accepts("größe")
     assert accepts("nothing", 11)
+
+
+@pytest.mark.parametrize(("state", "refused"), [(1, True), (2, False), (5, False), (6, False)])
+def test_a_database_that_only_the_log_holds_is_not_missed(
+    content: list[bytes], tmp_path: Path, state: int, refused: bool
+) -> None:
+    """CREATE DATABASE writes its row's page with the next checkpoint (15 and later)."""
+    content.append(page_of("postgres"))
+    (tmp_path / "global").mkdir()
+    control = struct.pack("=QIII", 7, 1800, 202506291, state)
+    (tmp_path / "global/pg_control").write_bytes(control.ljust(8192, b"\0"))
+    try:
+        import_cluster._require_database(tmp_path, "shop", 18)
+    except UsageError:
+        assert refused
+    else:
+        assert not refused
 
 
 @pytest.mark.parametrize("how", ["none", "file", "reported"])

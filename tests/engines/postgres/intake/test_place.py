@@ -82,6 +82,27 @@ def test_mount_points_of_the_log_and_of_tablespaces_hold_more_than_their_files(
     }
 
 
+def test_of_a_tablespace_that_two_clusters_share_the_files_of_this_one_are_taken(
+    made: Path, tmp_path: Path
+) -> None:
+    """After pg_upgrade the old cluster's stand beside the new one's, and its server may run."""
+    disk = tmp_path / "disk"
+    for name in ("PG_14_202107181/5", "PG_18_202506291/5", "PG_180_202506291/5"):
+        (disk / name).mkdir(parents=True)
+        (disk / name / "16384").write_bytes(bytes(8192))
+    (made / "pg_tblspc/16385").symlink_to(disk)
+    names = {entry.name for entry in contents(made) if entry.name.startswith("pg_tblspc/16385/")}
+    home = "pg_tblspc/16385/PG_18_202506291"
+    assert names == {home, f"{home}/5", f"{home}/5/16384"}
+    before = digest_of(made)
+    (disk / "PG_14_202107181/5/16384").write_bytes(bytes(16384))
+    assert digest_of(made) == before
+    (disk / "PG_18_202506291").rename(disk / "PG_17_202406281")
+    with pytest.raises(EngineError, match="holds no tablespace") as refused:
+        inspect_source(made)
+    assert "PG_18_..." in str(refused.value.detail)
+
+
 @pytest.mark.parametrize(
     ("text", "missing"),
     [
@@ -137,6 +158,33 @@ def test_a_backup_is_held_to_its_manifest(made: Path) -> None:
     with pytest.raises(EngineError) as refused:
         inspect_source(made)
     assert "cannot be read" in str(refused.value.detail)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["postgresql.auto.conf", "standby.signal", "recovery.signal", "postgresql.conf",
+     "pg_hba.conf", "pg_ident.conf"],
+)  # fmt: skip
+def test_a_backup_that_was_configured_is_whole(made: Path, name: str) -> None:
+    """`pg_basebackup -R` itself writes to the first two, and the manifest is the server's."""
+    (made / "backup_label").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [{"Path": name, "Size": 88}]}))
+    assert inspect_source(made).kind == "base backup", "it is not there"
+    (made / name).write_text("primary_conninfo = 'host=db1'\n")
+    assert inspect_source(made).kind == "base backup"
+    (made / f"{name}.d").write_text("x")
+    listed = {"Files": [{"Path": f"{name}.d", "Size": 88}]}
+    (made / "backup_manifest").write_text(json.dumps(listed))
+    with pytest.raises(EngineError, match="not the whole backup") as refused:
+        inspect_source(made)
+    assert f"pg_verifybackup {made}" in str(refused.value.hint)
+
+
+def test_data_that_began_as_a_backup_are_no_backup_any_more(made: Path) -> None:
+    """A server renames the label; the manifest stays, as in every standby that was promoted."""
+    (made / "backup_label.old").write_text("START WAL LOCATION: 0/2000028\n")
+    (made / "backup_manifest").write_text(json.dumps({"Files": [{"Path": "gone", "Size": 1}]}))
+    assert inspect_source(made).kind == "data directory"
 
 
 def test_an_incremental_backup_is_named(made: Path) -> None:

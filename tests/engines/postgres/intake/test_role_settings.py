@@ -163,3 +163,46 @@ def test_what_a_dump_sets_for_roles_is_left_out_and_what_it_sets_in_a_block_is_n
         "ALTER ROLE postgres IN DATABASE steelyard SET jit",
     ]
     assert any("the database itself sets work_mem (" in doubt for doubt in imported.doubts)
+
+
+def test_libraries_of_a_database_that_the_build_lacks_do_not_lock_it(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    """As of `anon` and `pg_hint_plan`, which are installed so; `plpgsql` stands for one it has."""
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    with open_directory() as home:
+        original = original_at(home)
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE shop")
+            original.ask("CREATE DATABASE other")
+            libraries = "plpgsql, 'no_such_library', \"$libdir/nor_this\""
+            original.ask(f"ALTER DATABASE shop SET session_preload_libraries = {libraries}")
+            original.ask("ALTER DATABASE other SET session_preload_libraries = no_such_library")
+        imported, copy = take(engine, original.directory, slot)
+    copy.start(slot, {})
+    try:
+        assert rows(copy, "SHOW session_preload_libraries") == [("plpgsql",)]
+        assert rows(copy, "SHOW session_preload_libraries", "other") == [("",)]
+    finally:
+        copy.stop()
+    what = [left.what for left in imported.neutralised if "preload" in left.what]
+    assert what == [
+        "no_such_library in session_preload_libraries of database other",
+        "no_such_library in session_preload_libraries of database shop",
+        "$libdir/nor_this in session_preload_libraries of database shop",
+    ]
+
+
+def test_a_template_that_admits_no_connections_does_not_lock_the_copy(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    with open_directory() as home:
+        original = original_at(home)
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE shop")
+            original.ask("ALTER DATABASE template1 ALLOW_CONNECTIONS false")
+        imported, _ = take(engine, original.directory, slot)
+    assert imported.database == "shop"

@@ -280,6 +280,21 @@ def test_options_of_the_environment_are_in_place_of_nothing(
     assert asked.partial_for("shop") == ""
 
 
+def test_a_tablespace_that_stands_within_the_data_is_backed_up_with_them(server: Original) -> None:
+    """Its location is no absolute path, which pg_basebackup does not map."""
+    server.ask("ALTER ROLE dba SET allow_in_place_tablespaces = on")
+    try:
+        server.ask("CREATE TABLESPACE within LOCATION ''")
+        with open_directory() as home:
+            back_up(ask_running(target(server, "dba", "postgres")), home / "backup")
+            [space] = (home / "backup/data/pg_tblspc").iterdir()
+            assert space.is_dir()
+            assert not space.is_symlink()
+    finally:
+        server.ask("DROP TABLESPACE IF EXISTS within")
+        server.ask("ALTER ROLE dba RESET allow_in_place_tablespaces")
+
+
 NAMES = ("app.jwt_secret", "my.endpoint", "vault.key", "archive_command", "primary_conninfo",
          "work_mem", "log_min_messages", "shared_preload_libraries")  # fmt: skip
 VALUES = ("S3cret", "", "https://u:S3cret@h/", "password=S3cret", "9MB", "fatal", "/opt/x, auto")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from own_cache import open_directory
 from steelyard.engines.account import choose_account
 from steelyard.engines.intake import PlaceKind, ServerSettings, SettingsPlace
 from steelyard.engines.postgres.intake import server_settings
-from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.intake.server_settings import (
+    configuration_elsewhere,
+    read_server_settings,
+)
 from steelyard.model.errors import EngineError
 
 MAIN, AUTOMATIC = "postgresql.conf", "postgresql.auto.conf"
@@ -78,6 +82,64 @@ def test_the_file_that_the_last_command_line_names_is_read_as_with_debians_packa
     elsewhere.unlink()
     assert f'no postgresql.conf is at "{elsewhere}"' in read(data).missing
     assert read(data).settings == {}
+
+
+def test_a_configuration_outside_of_the_data_is_named_and_one_inside_is_not(
+    data: Path, tmp_path: Path
+) -> None:
+    place = SettingsPlace(data, "data directory")
+    assert configuration_elsewhere(place) is None
+    (data / MAIN).write_text("work_mem = 1MB\n")
+    assert configuration_elsewhere(place) is None
+    elsewhere = tmp_path / "etc" / MAIN
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("work_mem = 7MB\n")
+    for config, outside in ((elsewhere, elsewhere), (data / MAIN, None)):
+        assert configuration_elsewhere(replace(place, configuration=config)) == outside
+    (data / "postmaster.opts").write_text(f'postgres "-c" "config_file={elsewhere}"\n')
+    assert configuration_elsewhere(place) == elsewhere
+    reported = replace(place, configuration=elsewhere, reported=True)
+    assert configuration_elsewhere(reported) is None
+
+
+def ran_with(directory: Path, *limits: int, state: int = 6) -> None:
+    """Give it a control file of 18 with these LIMITS."""
+    (directory / "global").mkdir(exist_ok=True)
+    content = struct.pack("=QIII", 7, 1800, 202506291, state).ljust(180, b"\0")
+    content += struct.pack("=5i", *limits)
+    (directory / "global" / "pg_control").write_bytes(content.ljust(8192, b"\0"))
+
+
+USUAL = (100, 8, 10, 0, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "words"),
+    [
+        ("", USUAL, None),
+        ("max_connections = 300\n", (300, *USUAL[1:]), None),
+        ("max_connections = 100\n", (300, *USUAL[1:]), "with max_connections = 300, which"),
+        ("", (300, 8, 10, 50, 64),
+         "with max_connections = 300, max_prepared_transactions = 50, which"),
+        ("", (*USUAL[:4], 128), None),
+        ("max_locks_per_transaction = 64\n", (*USUAL[:4], 128), "max_locks_per_transaction = 128"),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_a_backup_does_not_hold_shows_in_its_control_file(
+    data: Path, text: str, limits: tuple[int, ...], words: str | None
+) -> None:
+    """`docker run postgres -c max_connections=300 -c shared_buffers=8GB`: neither is in a file."""
+    (data / MAIN).write_text(text)
+    ran_with(data, *limits)
+    missing = read(data).missing
+    assert (words or "") in missing
+    assert ("type --config FILE" in missing) == bool(missing) == (words is not None)
+    for state in (2, 5):  # a standby's are those of its primary
+        ran_with(data, *limits, state=state)
+        assert read(data).missing == ""
+    ran_with(data, *limits)
+    (data / "postmaster.opts").write_text('postgres "-D" "/x"\n')
+    assert read(data).missing == "", "its files were changed since, and that is what counts"
 
 
 BY_PG_UPGRADE = (

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
     CONTROL_FILE,
+    LIMITS,
     ControlBeginning,
+    limits_of,
     read_beginning,
     read_layout,
     stopped_identifier,
@@ -63,3 +68,23 @@ def test_no_control_file_or_half_of_one_is_no_cluster(directory: Path) -> None:
         read_beginning(directory)
     (directory / CONTROL_FILE).unlink()
     assert stopped_identifier(directory) is None
+
+
+@pytest.mark.postgres
+def test_limits_are_those_that_its_last_server_had(
+    cluster: Cluster, slot_of: Callable[[int], Slot]
+) -> None:
+    for first in (11, 23):
+        limits = {name: first + number for number, name in enumerate(LIMITS)}
+        limits["max_connections"] = 100 + first
+        cluster.start(slot_of(0), {name: str(value) for name, value in limits.items()})
+        cluster.stop()
+        assert limits_of(cluster.directory) == limits
+
+
+def test_limits_of_an_unknown_version_are_not_known(directory: Path) -> None:
+    assert limits_of(directory) == {}
+    (directory / CONTROL_FILE).write_bytes(b"short")
+    assert limits_of(directory) == {}
+    (directory / CONTROL_FILE).unlink()
+    assert limits_of(directory) == {}

@@ -58,6 +58,15 @@ def test_what_was_not_shut_down_blocks_and_says_what_to_type() -> None:
     assert state_findings(replace(PLACE, kind="base backup"), crashed, 16, 18) == []
 
 
+def test_a_server_with_its_configuration_elsewhere_is_started_with_it() -> None:
+    debian = "/etc/postgresql/16/main/postgresql.conf"
+    crashed = replace(CLEAN, state="in production")
+    [finding] = state_findings(PLACE, crashed, 16, 18, debian)
+    assert finding.commands[0] == (
+        f"pg_ctl -D /srv/data -o '-c config_file={debian}' -w start"
+    )
+
+
 def test_a_standby_blocks() -> None:
     [finding] = state_findings(PLACE, replace(CLEAN, standby=True), 16, 18)
     assert (finding.level, "standby" in finding.what) == ("blocks", True)

@@ -22,6 +22,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
     identifier,
     literal,
     psql_command,
+    server_option,
     without_paths,
 )
 from steelyard.engines.postgres.upgrade.pg_upgrade import OLD_PROGRAMS, parts_of, require_programs
@@ -117,6 +118,17 @@ def test_names_of_others_stay_in_quotes_in_what_is_to_be_typed() -> None:
     assert words[:4] == ["psql", "-d", "my shop; ls", "-c"]
     assert words[4] == "ROLLBACK PREPARED 'it''s $(touch /tmp/x) \"`id`'"
     assert identifier('a"b') == '"a""b"'
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/postgresql/16/main/postgresql.conf", "/srv/my conf/it's.conf"]
+)
+def test_a_server_whose_configuration_is_elsewhere_is_given_it_by_a_shell_twice(path: str) -> None:
+    """By the user's, and by that of pg_ctl or pg_upgrade, which pass the option on to a shell."""
+    assert server_option("") == ""
+    words = shlex.split(f"pg_upgrade -d DATA{server_option(path)}")
+    assert words[:4] == ["pg_upgrade", "-d", "DATA", "-o"]
+    assert shlex.split(words[4]) == ["-c", f"config_file={path}"]
 
 
 def test_paths_of_the_rehearsal_are_not_shown() -> None:

@@ -14,6 +14,7 @@ from steelyard.engines.postgres.upgrade.outcome import (
     RehearsalFinding,
     SettingChange,
     UpgradeOutcome,
+    server_option,
 )
 from steelyard.engines.postgres.upgrade.slots import slot_settings
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
@@ -251,4 +252,5 @@ def _pg_upgrade(outcome: UpgradeOutcome, attempt: Attempt, old: str) -> str:
     return (
         f"{new_bin}/pg_upgrade -b {old_bin} -B {new_bin} -d {old} "
         f"-D {NEW_DATA} -U {shlex.quote(outcome.owner)} -j {outcome.jobs}{way}"
+        f"{server_option(outcome.old_configuration)}"
     )

@@ -21,7 +21,9 @@ from steelyard.model.errors import EngineError
 from steelyard.model.secrets.secret import Secret
 
 LOOPBACK = "127.0.0.1"
-_ACCESS = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
+SOCKET_ALONE = "local all all trust\n"
+"""The access file of a copy of external data: everybody at its socket, nobody elsewhere."""
+_ACCESS = f"{SOCKET_ALONE}host all all 127.0.0.1/32 scram-sha-256\n"
 _REPLICATES = "local replication all trust\n"
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"
 _INITDBS = "# PostgreSQL Client Authentication Configuration File"
@@ -41,7 +43,7 @@ def loopback_arguments(
     directory says so itself, and where TLS is on and there is no certificate, one that is made for
     the slot. EngineError: it could not be."""
     additions: dict[str, str] = {}
-    if settings.get(_LISTENS) and _trusts(directory):
+    if settings.get(_LISTENS) and _is_of_ours(directory):
         additions["hba_file"] = str(_access_file(slot, _ACCESS))
     if settings.get(_ENCRYPTS, "").lower() in _ON and not _has_certificate(directory, settings):
         certificate, key = certificate_of(slot, account)
@@ -62,12 +64,13 @@ def _access_file(slot: Slot, text: str) -> Path:
     return access
 
 
-def _trusts(directory: Path) -> bool:
-    """Whether its access file is the one that initdb made."""
+def _is_of_ours(directory: Path) -> bool:
+    """Whether its access file is the one that initdb made, or that of a copy."""
     try:
-        return text_below(directory, "pg_hba.conf").startswith(_INITDBS)
+        text = text_below(directory, "pg_hba.conf")
     except FileNotFoundError:
         return True
+    return text == SOCKET_ALONE or text.startswith(_INITDBS)
 
 
 def _has_certificate(directory: Path, settings: Settings) -> bool:

@@ -18,7 +18,12 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.postgres.abilities import LIBRARIES
 from steelyard.engines.postgres.builds.build import Build, answer_of
-from steelyard.engines.postgres.intake.configuration import PRELOADING, Configuration, listed
+from steelyard.engines.postgres.intake.configuration import (
+    PRELOADING,
+    Configuration,
+    listed,
+    without_acting,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS
 from steelyard.engines.postgres.sql.database import connected
@@ -51,9 +56,10 @@ _NAMES = re.compile(rf'(?:\b(?:{_OTHER}) "[^"]*")|"([^"]*)"|\b([a-z]+(?:_[a-z0-9
 def accepted_settings(
     build: Build, account: Account, create: Create, slot: Slot, offered: ServerSettings
 ) -> ServerSettings:
-    """The settings with which the build starts here. EngineError: it starts with none left out
-    that its words name, as where there is too little memory."""
-    configuration = _with_libraries_of(build, Configuration(offered.settings, offered.neutralised))
+    """The settings with which the build starts here, and acts on no other server. EngineError: it
+    starts with none left out that its words name, as where there is too little memory."""
+    configuration = without_acting(Configuration(offered.settings, offered.neutralised))
+    configuration = without_missing_libraries(build, configuration)
     if configuration.settings:
         directory = slot.path / "tried"
         cluster = create(directory, protection=CHECKSUMS)
@@ -68,7 +74,7 @@ def accepted_settings(
 def known_settings(build: Build, account: Account, offered: ServerSettings) -> ServerSettings:
     """The settings without libraries that the build has not, and without what `postgres -C` refuses
     on its command line; nothing is started."""
-    configuration = _with_libraries_of(build, Configuration(offered.settings, offered.neutralised))
+    configuration = without_missing_libraries(build, Configuration(offered.settings, offered.neutralised))
     for _ in range(len(configuration.settings)):
         status, output = answer_of(build, account, "server_version", configuration.settings)
         refused = _refused(output, configuration)
@@ -79,7 +85,7 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
     return ServerSettings(configuration.settings, configuration.neutralised, offered.missing)
 
 
-def _with_libraries_of(build: Build, configuration: Configuration) -> Configuration:
+def without_missing_libraries(build: Build, configuration: Configuration) -> Configuration:
     """Without libraries that are not in the build, where it can be seen which are."""
     tree = build.bindir.parent
     folder = next(

@@ -26,7 +26,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"port|listen_addresses|unix_socket_.*|.*_file|data_directory|bonjour.*|cluster_name", _PLACE),
     (r"logging_collector|log_destination|log_directory|log_filename|log_rotation_.*|log_file_mode"
      r"|log_truncate_on_rotation|log_line_prefix|lc_messages|syslog_.*|event_source"
-     r"|stats_temp_directory", _LOG),
+     r"|stats_temp_directory|.*\.log_(?:directory|filename)", _LOG),
     (r"restore_command|archive_cleanup_command|recovery_.*|primary_.*|promote_trigger_file"
      r"|standby_mode|trigger_file|hot_standby_feedback|sync_replication_slots",
      "the copy is a server of its own"),
@@ -38,6 +38,7 @@ _RULES: tuple[tuple[str, str], ...] = (
      r"|(?:pre|post)_auth_delay",
      "no client logs in to it"),
     (r"dynamic_library_path|extension_control_path|jit_provider", _LIBRARIES),
+    (r".*command|.*_script", "it runs no programs"),
     (r"idle_session_timeout", "clients of a weighing wait for their slice"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), why) for pattern, why in _RULES]
@@ -45,6 +46,23 @@ _SILENT = ("fatal", "panic")
 """Values of log_min_messages with which a server does not say why it does not start."""
 
 PRELOADING = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
+
+_SUBSCRIBES = "its subscriptions would take what the original's slots hold for it"
+_FETCHES_KEY = "its script, which fetches a key, would run at each start"
+ACTING: Mapping[str, str] = {
+    "bdr": _SUBSCRIBES,
+    "citus": "it would work on the nodes of the original: distributed tables have no rows here",
+    # It connects to cron.host, and to the port that its server had when a job was scheduled.
+    "pg_cron": "its jobs would run, on the original where that listens at their address",
+    "pg_net": "it would send the requests that wait in its queue",
+    "pglogical": _SUBSCRIBES,
+    "pgsodium": _FETCHES_KEY,
+    "spock": _SUBSCRIBES,
+    "supabase_vault": _FETCHES_KEY,
+}
+"""Libraries whose workers act on other servers as soon as a server of the data has started, or that
+start programs, and why a copy is without them. pg_upgrade's servers need the former, and start no
+workers of theirs."""
 
 SET: Mapping[str, str] = {
     "archive_mode": "off",
@@ -80,6 +98,23 @@ class Configuration:
         return Configuration(rest, tuple(gone))
 
 
+def without_acting(configuration: Configuration) -> Configuration:
+    """Without libraries whose workers act on other servers, or that start programs."""
+    for name in PRELOADING:
+        for library in listed(configuration.settings.get(name, "")):
+            why = ACTING.get(Path(library).name.removesuffix(".so"))
+            if why is not None:
+                configuration = configuration.without_library(library, why)
+    return configuration
+
+
+def preloaded_at_rest(settings: Mapping[str, str]) -> dict[str, str]:
+    """Which of its libraries a server of the data preloads that acts on no other one."""
+    preloaded = {name: settings[name] for name in PRELOADING if name in settings}
+    rest = without_acting(Configuration(preloaded)).settings
+    return {name: rest.get(name, "") for name in preloaded}
+
+
 def listed(text: str) -> list[str]:
     """The libraries of a list, without the quotes about a name."""
     return [library.strip().strip('"') for library in text.split(",") if library.strip().strip('"')]
@@ -97,9 +132,10 @@ def printable(text: str) -> str:
 
 
 def read_file(file: Path) -> Configuration:
-    """The settings of one file with its includes, neutralised. EngineError: it cannot be read."""
+    """The settings of one file with its includes, neutralised, for a server that acts on no other
+    one. EngineError: it cannot be read."""
     reader = ConfigurationReader()
-    configuration = neutralise(reader.settings(file))
+    configuration = without_acting(neutralise(reader.settings(file)))
     gone = [
         Neutralised(f"include_if_exists '{printable(str(path))}'", "there is no such file")
         for path in reader.absent

@@ -49,6 +49,7 @@ _NAMES = (
 )  # fmt: skip
 """Of directories that may lead elsewhere, the names that PostgreSQL gives in them."""
 _DEEPEST = 8
+_MOST_OF_VERSION = 64
 TABLESPACE_MAP = "tablespace_map"
 _MAPPED = re.compile(r"(?:\A|(?<!\\)\n)(\d+) ")
 
@@ -88,6 +89,7 @@ def contents(directory: Path) -> Iterator[CopiedPath]:
     """
     top = open_directory(directory, follow=True)
     try:
+        version = _version_prefix(top)
         for name in FILES:
             status = _status(name, directory / name, name, top)
             if status is not None and not stat.S_ISREG(status.st_mode):
@@ -97,12 +99,27 @@ def contents(directory: Path) -> Iterator[CopiedPath]:
         for name in DIRECTORIES:
             status = _status(name, directory / name, name, top)
             if status is not None:
-                yield from _directory(CopiedPath(name, directory / name, status, top), 1)
+                yield from _directory(CopiedPath(name, directory / name, status, top), 1, version)
     finally:
         os.close(top)
 
 
-def _directory(entry: CopiedPath, depth: int) -> Iterator[CopiedPath]:
+def _version_prefix(top: int) -> str:
+    """How its directories in tablespaces begin, "PG_18_": after pg_upgrade those of the old cluster
+    stand beside them, whose server may run. "PG_": its version cannot be read, which is said by
+    what looks at it."""
+    try:
+        opened = open_regular("PG_VERSION", top)
+    except OSError:
+        return "PG_"
+    try:
+        version = os.read(opened, _MOST_OF_VERSION).strip()
+    finally:
+        os.close(opened)
+    return f"PG_{version.decode()}_" if version.isdigit() else "PG_"
+
+
+def _directory(entry: CopiedPath, depth: int, version: str) -> Iterator[CopiedPath]:
     """A directory, or a link to one, and what is below it."""
     if depth > _DEEPEST:
         raise EngineError(f'could not take in "{entry.path}": its directories are too deep')
@@ -110,7 +127,7 @@ def _directory(entry: CopiedPath, depth: int) -> Iterator[CopiedPath]:
     try:
         status = os.fstat(opened)
         yield _checked(CopiedPath(entry.name, entry.path, status, entry.parent))
-        for name in _names(entry, opened):
+        for name in _names(entry, opened, version):
             inner = f"{entry.name}/{name}"
             path = entry.path / name
             inner_status = _status(name, path, inner, opened)
@@ -120,12 +137,12 @@ def _directory(entry: CopiedPath, depth: int) -> Iterator[CopiedPath]:
             if stat.S_ISREG(inner_status.st_mode):
                 yield _checked(below)
             else:
-                yield from _directory(below, depth + 1)
+                yield from _directory(below, depth + 1, version)
     finally:
         os.close(opened)
 
 
-def _names(directory: CopiedPath, opened: int) -> list[str]:
+def _names(directory: CopiedPath, opened: int, version: str) -> list[str]:
     """The names in an open directory that a copy needs, sorted."""
     rule = next((names for where, names in _NAMES if where.fullmatch(directory.name)), None)
     names = sorted(
@@ -133,12 +150,14 @@ def _names(directory: CopiedPath, opened: int) -> list[str]:
         for name in os.listdir(opened)
         if (rule is None or rule.fullmatch(name)) and not _left_out(directory.name, name)
     )
-    if not names and _TABLESPACE.fullmatch(directory.name):
-        raise EngineError(
-            f'could not take in "{directory.path}": it holds no tablespace',
-            detail="A tablespace has a directory PG_..., named by version: it is not mounted, or "
-            "was not restored.",
-        )
+    if _TABLESPACE.fullmatch(directory.name):
+        names = [name for name in names if name.startswith(version)]
+        if not names:
+            raise EngineError(
+                f'could not take in "{directory.path}": it holds no tablespace',
+                detail=f"A tablespace has a directory {version}..., named by version: it is not "
+                "mounted, or was not restored.",
+            )
     return names
 
 

@@ -31,7 +31,9 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
     CHECKSUMS,
     CONTROL_FILE,
+    SHUT_DOWN,
     control_of,
+    read_beginning,
     unreadable_control,
 )
 from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
@@ -157,9 +159,12 @@ def take_in_dump(
 
 
 def _require_database(directory: Path, database: str, major: int) -> None:
-    """UsageError, before hours of copying, where the file of pg_database does not hold the name."""
+    """UsageError, before hours of copying, where the file of pg_database of a server that was
+    stopped does not hold the name."""
     if not database.isascii() or major < _OID_IS_COLUMN:
         return  # its bytes depend on the server's encoding; the columns stand elsewhere
+    if _replays_log(directory):
+        return  # its row may be in the log alone
     try:
         page_bytes = int(control_of(directory)["block_size"])
         with opened_below(directory, "global/pg_filenode.map") as descriptor:
@@ -174,6 +179,14 @@ def _require_database(directory: Path, database: str, major: int) -> None:
             f'there is no database "{database}" in it',
             detail=f"There are {listed}." if listed else None,
         )
+
+
+def _replays_log(directory: Path) -> bool:
+    """Whether its files lack what the log still holds; False: that cannot be read, either."""
+    try:
+        return read_beginning(directory).state != SHUT_DOWN
+    except (OSError, ValueError):
+        return False
 
 
 def _holds_name(content: bytes, database: str) -> bool:

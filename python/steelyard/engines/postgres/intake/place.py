@@ -28,6 +28,14 @@ _MOST_OF_VERSION = 64
 _MAJOR = re.compile(r"[1-9][0-9]")
 _BEFORE_10 = re.compile(r"[0-9]\.[0-9]{1,2}")
 _MOST_SUGGESTED = 3
+_CHANGED_LATER = frozenset(
+    {
+        *("postgresql.auto.conf", "standby.signal", "recovery.signal"),
+        *("postgresql.conf", "pg_hba.conf", "pg_ident.conf"),
+    }
+)
+"""What a whole backup has otherwise than its manifest: the first three by `pg_basebackup -R`
+(pg_verifybackup.c passes them over, too), the others by whoever configures a server of it."""
 
 
 def inspect_source(path: Path) -> DataPlace:
@@ -103,7 +111,8 @@ def _directory(path: Path) -> DataPlace:
             hint="Stop the server, or take a base backup of it: --from 'host=... dbname=...'",
         )
     _require_whole(path)
-    backup = any(os.path.lexists(path / name) for name in (LABEL, MANIFEST))
+    # The manifest stays for good where a server was made of a backup: every member of Patroni's.
+    backup = os.path.lexists(path / LABEL)
     return _place(path, "base backup" if backup else "data directory", major)
 
 
@@ -181,6 +190,8 @@ def _require_whole(path: Path) -> None:
         raise EngineError(
             f'could not take in "{path}": it is not the whole backup that its manifest lists',
             detail="; ".join(wrong[:5]) + (f"; {len(wrong) - 5} more" if len(wrong) > 5 else ""),
+            hint="Copy or unpack the backup again: pg_verifybackup "
+            f"{shlex.quote(str(path))} lists what is not as it was.",
         )
     for name in sizes:
         if os.path.basename(name).startswith("INCREMENTAL."):
@@ -203,7 +214,8 @@ def _against_manifest(path: Path, sizes: Mapping[str, int]) -> Iterator[str]:
         ):
             for entry in Manifest(file).entries():
                 name = entry.get("Path")
-                if name is not None:  # a name that is no UTF-8 has another key
+                # A name that is no UTF-8 has another key.
+                if name is not None and name not in _CHANGED_LATER:
                     yield from _differing(path, sizes, name, entry["Size"])
     except (OSError, JsonError):
         yield f"{MANIFEST} cannot be read"

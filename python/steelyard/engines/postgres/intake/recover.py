@@ -14,20 +14,30 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import SET, printable
+from steelyard.engines.postgres.intake.configuration import ACTING, SET, printable
 from steelyard.engines.postgres.intake.place import LABEL
 from steelyard.engines.postgres.intake.role_settings import (
     RESET_BEFORE_LOGIN,
+    reset_missing_libraries,
     reset_own_role,
     setting_doubts,
     settings_reset,
 )
 from steelyard.engines.postgres.life.cluster import Cluster
-from steelyard.engines.postgres.life.control import SHUT_DOWN, read_beginning
+from steelyard.engines.postgres.life.control import (
+    SHUT_DOWN,
+    SHUT_DOWN_IN_RECOVERY,
+    read_beginning,
+)
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
-from steelyard.engines.postgres.life.recovery import MAINTENANCE, recover, recovery_settings
+from steelyard.engines.postgres.life.recovery import (
+    MAINTENANCE,
+    hint_at_build,
+    recover,
+    recovery_settings,
+)
 from steelyard.engines.postgres.sql.database import connected
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import ServerError, UsageError
 from steelyard.model.units import format_bytes
 
 if TYPE_CHECKING:
@@ -35,9 +45,16 @@ if TYPE_CHECKING:
 
 _ASIDE = "steelyard_of_the_original"
 _MOST_NAMED = 5
+_NOT_STOPPED = (
+    "its server had not been stopped, and the copy was recovered as after a crash: where its files "
+    "were copied one by one while the server ran, tables and indexes may be of different moments; "
+    "a base backup (pg_basebackup -X stream), a snapshot of all files at once, and the directory "
+    "of a stopped server have one"
+)
 _ROLES = (
     f"CREATE ROLE {SUPERUSER} SUPERUSER LOGIN",
     f"ALTER ROLE {SUPERUSER} SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'",
+    f"ALTER DATABASE {MAINTENANCE} ALLOW_CONNECTIONS true",
     *RESET_BEFORE_LOGIN,
 )
 
@@ -59,7 +76,7 @@ class Opening:
         self._build = build
         self._account = account
         self._cluster = cluster
-        self._replayed = False
+        self._replayed = self._crashed = False
 
     def open_up(self, slot: Slot, database: str | None) -> Recovery:
         """Recover, add our superuser, rename the database, stop.
@@ -67,7 +84,7 @@ class Opening:
         UsageError: several databases, and none was named; EngineError: half a backup; ServerError:
         the server's words.
         """
-        self._replayed = _replays_log(self._account, self._cluster.directory)
+        self._replayed, self._crashed = _state_before(self._account, self._cluster.directory)
         output = recover(self._build, self._account, self._cluster, SET, _ROLES)
         self._cluster.start(slot, recovery_settings(self._cluster))
         try:
@@ -82,7 +99,7 @@ class Opening:
 
     def _open_database(self, session: psycopg.Connection, database: str | None) -> Recovery:
         """The database in the name that every weighed one has."""
-        gone = reset_own_role(session)
+        gone = [*reset_own_role(session), *reset_missing_libraries(session, self._build)]
         for name, datname in session.execute(
             "SELECT gid, database FROM pg_catalog.pg_prepared_xacts"
         ).fetchall():
@@ -107,6 +124,8 @@ class Opening:
 
     def _database_doubts(self, session: psycopg.Connection) -> Iterator[str]:
         """What may be otherwise in the database, by its own catalogue."""
+        if self._crashed:
+            yield _NOT_STOPPED
         if self._replayed:
             yield from _unlogged_doubts(session)
         yield from _index_doubts(session, self._cluster.identity.version_number)
@@ -118,8 +137,15 @@ class Opening:
     def _session(self, database: str) -> Iterator[psycopg.Connection]:
         address = self._cluster.address
         endpoint = replace(address, user=SUPERUSER, database=database)
-        with connected(endpoint) as session:
-            yield session
+        try:
+            with connected(endpoint) as session:
+                yield session
+        except ServerError as error:
+            version = self._cluster.identity.version_number
+            hint = hint_at_build(error.detail or "", build_version=version)
+            if hint is None:
+                raise
+            raise ServerError(error.primary, detail=error.detail, hint=hint) from error
 
 
 def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, int]]:
@@ -164,15 +190,17 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _replays_log(account: Account, directory: Path) -> bool:
+def _state_before(account: Account, directory: Path) -> tuple[bool, bool]:
     """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
-    crash (xlogrecovery.c, InitWalRecovery)."""
+    crash (xlogrecovery.c, InitWalRecovery); and whether it is the last of these, or was copied from
+    a running server: nothing tells them apart."""
     try:
         state = read_beginning(directory).state
     except (OSError, ValueError):
-        return False  # said by what recovers it
+        return False, False  # said by what recovers it
     labelled: bool = account.call((directory / LABEL).is_file)  # root names nothing in there
-    return labelled or state != SHUT_DOWN
+    running = state not in (SHUT_DOWN, SHUT_DOWN_IN_RECOVERY)
+    return labelled or state != SHUT_DOWN, running and not labelled
 
 
 def _unlogged_doubts(session: psycopg.Connection) -> Iterator[str]:
@@ -238,6 +266,12 @@ def _extension_doubts(session: psycopg.Connection) -> Iterator[str]:
     ).fetchall()
     for (name,) in rows:
         yield f"extension {name} is not in this build: what uses its functions fails"
+    rows = session.execute(
+        "SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY(%s) ORDER BY extname",
+        [list(ACTING)],
+    ).fetchall()
+    for (name,) in rows:
+        yield f"extension {name} is at rest in the copy, which does not preload it: {ACTING[name]}"
 
 
 def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Settings that a copy's catalogue holds for roles and databases (pg_db_role_setting): they count
-more than those of a study or an arm. Those of our own role are cleared; the others are named.
+more than those of a study or an arm. Those of our own role are cleared, and libraries that the
+build has not; the others are named.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
-from steelyard.engines.postgres.intake.configuration import printable
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.accepting import without_missing_libraries
+from steelyard.engines.postgres.intake.configuration import (
+    PRELOADING,
+    Configuration,
+    listed,
+    printable,
+)
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import MAINTENANCE
 
@@ -53,6 +61,36 @@ def reset_own_role(session: psycopg.Connection) -> list[Neutralised]:
             statement = in_one.format(role, sql.Identifier(database))
         session.execute(statement)
     return [_neutralised(datname, str(name)) for datname, name in rows]
+
+
+def reset_missing_libraries(session: psycopg.Connection, build: Build) -> list[Neutralised]:
+    """Take out of what databases preload for their sessions (ALTER DATABASE … SET
+    session_preload_libraries) what the build has not: no session of such a database begins."""
+    from psycopg import sql
+
+    rows = session.execute(
+        "SELECT datname, split_part(setting, '=', 1), substr(setting, strpos(setting, '=') + 1)"
+        " FROM pg_catalog.pg_db_role_setting JOIN pg_catalog.pg_database AS d ON d.oid ="
+        " setdatabase, unnest(setconfig) AS setting WHERE setrole = 0 ORDER BY 1, 2"
+    ).fetchall()
+    gone = []
+    for database, name, value in rows:
+        if name not in PRELOADING:
+            continue
+        rest = without_missing_libraries(build, Configuration({name: value}))
+        if not rest.neutralised:
+            continue
+        libraries = listed(rest.settings.get(name, ""))
+        altered = sql.SQL("ALTER DATABASE {} ").format(sql.Identifier(database))
+        reset = sql.SQL("RESET {}").format(sql.Identifier(name))
+        values = sql.SQL(", ").join(map(sql.Literal, libraries))
+        changed = sql.SQL("SET {} TO {}").format(sql.Identifier(name), values)
+        session.execute(altered + (changed if libraries else reset))
+        gone += [
+            Neutralised(printable(f"{omitted.what} of database {database}"), omitted.why)
+            for omitted in rest.neutralised
+        ]
+    return gone
 
 
 def _neutralised(database: str | None, name: str) -> Neutralised:

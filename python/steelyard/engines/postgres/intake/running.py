@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -296,6 +297,7 @@ def back_up(
     moved = [
         part
         for number, location in enumerate(server.tablespaces)
+        if os.path.isabs(location)  # one that stands within the data comes with them
         for part in ("-T", f"{location.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
     target = make_conninfo(server.target, connect_timeout=timeout_s(server.target) or 0)

@@ -5,7 +5,7 @@ line, which postmaster.opts holds.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +14,16 @@ from steelyard.engines.intake import Neutralised, ServerSettings, SettingsPlace
 from steelyard.engines.postgres.intake.configuration import neutralise, printable
 from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader, is_file
 from steelyard.engines.postgres.life.configuration_text import AUTOMATIC, MAIN
-from steelyard.engines.postgres.life.control import read_beginning, read_regular
+from steelyard.engines.postgres.life.control import (
+    IN_ARCHIVE_RECOVERY,
+    SHUT_DOWN_IN_RECOVERY,
+    limits_of,
+    read_beginning,
+    read_regular,
+)
 from steelyard.model.errors import EngineError
 from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
+from steelyard.model.units import whole_number
 
 DEBIAN = Path("/etc/postgresql")
 """Below it: version, name of the cluster, postgresql.conf."""
@@ -45,6 +52,13 @@ _STATISTICS = {
     "pa": "log_parser_stats", "pl": "log_planner_stats", "pr": "log_parser_stats",
     "ex": "log_executor_stats", "e": "log_executor_stats",
 }  # fmt: skip
+
+
+_USUAL_LIMITS = {
+    "max_connections": "100", "max_worker_processes": "8", "max_wal_senders": "10",
+    "max_prepared_transactions": "0",
+}  # fmt: skip
+"""What a server has where nothing says it; of the other limit the default is not always 64."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +98,21 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
         _lay_over(settings, ConfigurationReader(_owner(directory)).settings(automatic))
     if not line.binary_upgrade:
         _lay_over(settings, line.settings)
+    if main is not None and not os.path.lexists(directory / POSTMASTER_OPTIONS):
+        reasons = [missing, _of_lost_command_line(directory, settings)]
+        missing = "; ".join(reason for reason in reasons if reason)
     configuration = neutralise(settings)
     gone = [*configuration.neutralised, *([_OF_PG_UPGRADE] if line.binary_upgrade else [])]
     return ServerSettings(configuration.settings, tuple(gone), missing)
+
+
+def configuration_elsewhere(place: SettingsPlace) -> Path | None:
+    """The postgresql.conf of a data directory's server where that stands outside of it, as with
+    Debian's packages: its programs have to be given it. EngineError as `read_server_settings`."""
+    if place.reported:
+        return None
+    main = place.configuration or _main_file(place.data, command_line(place.data))[0]
+    return None if main is None or _is_within(main, place.data) else main
 
 
 def _of_file(place: SettingsPlace) -> ServerSettings:
@@ -139,6 +165,29 @@ def _of_others(main: Path, reader: ConfigurationReader, directory: Path) -> str:
                     "included, and type --config FILE with a copy that includes it"
                 )
     return ""
+
+
+def _of_lost_command_line(directory: Path, settings: Mapping[str, str]) -> str:
+    """Why settings are not the server's: it ran with others than its files say, which a command
+    line said (containers, Patroni), and no backup holds that. The control file has some of them."""
+    with suppress(OSError, ValueError):
+        if read_beginning(directory).state in (SHUT_DOWN_IN_RECOVERY, IN_ARCHIVE_RECOVERY):
+            return ""  # they are those of its primary
+    others = {
+        name: value
+        for name, value in limits_of(directory).items()
+        if (text := settings.get(name, _USUAL_LIMITS.get(name))) is not None
+        and (number := whole_number(text.strip())) is not None
+        and number != value
+    }
+    if not others:
+        return ""
+    listed = ", ".join(f"{name} = {value}" for name, value in others.items())
+    return (
+        f"its server ran with {listed}, which its files do not say: a backup holds no command line "
+        "(as of a container or Patroni), and whatever else that said is not weighed; type --config "
+        "FILE with a copy of its postgresql.conf that says it"
+    )
 
 
 def _is_within(path: Path, directory: Path) -> bool:

@@ -41,6 +41,8 @@ PROTECTIONS = (CHECKSUMS, UNPROTECTED)
 """Levels of page protection of a PostgreSQL cluster."""
 
 SHUT_DOWN = 1  # DB_SHUTDOWNED of src/include/catalog/pg_control.h
+SHUT_DOWN_IN_RECOVERY = 2  # DB_SHUTDOWNED_IN_RECOVERY: of a standby
+IN_ARCHIVE_RECOVERY = 5  # DB_IN_ARCHIVE_RECOVERY: of a running standby
 _BEGINNING = struct.Struct("=QIII")
 _VERSION_AT = 8
 _SAFE_BYTES = 512  # PG_CONTROL_MAX_SAFE_SIZE: any version's is padded beyond
@@ -101,6 +103,29 @@ def control_of(directory: Path) -> Control:
     ValueError: of an unknown version, or neither with checksums nor without."""
     with opened_below(directory, CONTROL_FILE) as opened:
         return read_control(path_of(opened))
+
+
+LIMITS = (
+    "max_connections", "max_worker_processes", "max_wal_senders", "max_prepared_transactions",
+    "max_locks_per_transaction",
+)  # fmt: skip
+_LIMITS = struct.Struct("=5i")
+_LIMITS_AT = {1905: 188}
+_LIMITS_UNTIL_18_AT = 180  # behind wal_log_hints
+
+
+def limits_of(directory: Path) -> dict[str, int]:
+    """The LIMITS that the last server of a cluster had, of a standby its primary's: a standby needs
+    as much (XLogReportParameters of xlog.c). Empty: they cannot be read."""
+    try:
+        content = read_below(directory, CONTROL_FILE)
+    except OSError:
+        return {}
+    version = int.from_bytes(content[_VERSION_AT : _VERSION_AT + 4], sys.byteorder)
+    if version not in KNOWN or len(content) < _SAFE_BYTES:
+        return {}
+    values = _LIMITS.unpack_from(content, _LIMITS_AT.get(version, _LIMITS_UNTIL_18_AT))
+    return dict(zip(LIMITS, values, strict=True))
 
 
 class DamagedControlError(ValueError):

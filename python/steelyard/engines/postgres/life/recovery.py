@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.owned_files import names_below, replace_text
+from steelyard.engines.postgres.access.loopback import SOCKET_ALONE
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import (
@@ -16,6 +19,7 @@ from steelyard.engines.postgres.life.configuration_text import (
     enough_log,
     log_limits,
 )
+from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -45,7 +49,13 @@ _RECOVERY: Mapping[str, str] = {
 _HALF = re.compile(
     r"could not locate (?:a valid|required) checkpoint record|could not find redo location"
     r"|requested timeline|WAL ends before end of online backup|backup_label contains data"
-    r"|invalid checkpoint record",
+    r"|invalid checkpoint record|xlog flush request \S+ is not satisfied",
+)
+_BUILT_WITHOUT = (
+    # xlogreader.c, of wal_compression; pg_locale.c.
+    (re.compile(r"compressed with LZ4 not supported by build", re.IGNORECASE), "lz4"),
+    (re.compile(r"compressed with zstd not supported by build", re.IGNORECASE), "zstd"),
+    (re.compile(r"ICU is not supported in this build"), "ICU"),
 )
 _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
@@ -65,6 +75,7 @@ def recover(
     EngineError: half a backup; ServerError: the server's words.
     """
     configure_copy(account, cluster, copy_settings(cluster, settings))
+    needed = _log_position(cluster.directory, "min_recovery_point")
     recovery = recovery_settings(cluster)
     options = [part for key, value in recovery.items() for part in ("-c", f"{key}={value}")]
     directory = cluster.directory
@@ -78,6 +89,7 @@ def recover(
         timeout_s=_RECOVERY_TIMEOUT_S,
     )
     if status == 0 and "FATAL:" not in output:
+        _require_replayed(cluster.directory, needed)
         return output
     if _HALF.search(output):
         raise EngineError(
@@ -87,7 +99,52 @@ def recover(
             "that is in an archive (pgBackRest, Barman, WAL-G), start a server on the restored "
             "files once, so that it fetches the log, and stop it.",
         )
-    raise ServerError("could not recover the copy", detail=quoted(output) or output.strip())
+    raise ServerError(
+        "could not recover the copy",
+        detail=quoted(output) or output.strip(),
+        hint=hint_at_build(output, build_version=cluster.identity.version_number),
+    )
+
+
+def hint_at_build(words: str, *, build_version: int) -> str | None:
+    """What to type where a server needs what it was built without, by its words; None: it is not
+    that."""
+    needed = next((what for words_of, what in _BUILT_WITHOUT if words_of.search(words)), None)
+    if needed is None:
+        return None
+    name = f"debian-{build_version // 10000}"
+    return (
+        f"The data need a server that was built with {needed}, as Debian's are. `steelyard engines "
+        f"add {name}` brings one; name it in every arm: --set control.version={name} --set "
+        f"arm.version={name} (of `upgrade`: --old-bindir DIR)"
+    )
+
+
+def _require_replayed(directory: Path, needed: int) -> None:
+    """EngineError: the log ended before what the files of a standby already hold. A server looks at
+    that in recovery from an archive alone (StartupXLOG of xlog.c); here it would open pages from
+    after the end of its log beside others from before."""
+    reached = _log_position(directory, "checkpoint")
+    if reached < needed:
+        raise EngineError(
+            "could not recover the copy: its log ends too early",
+            detail=f"Its files are of a standby that had replayed the log up to {_lsn(needed)}, and "
+            f"what is in pg_wal ends before {_lsn(reached)}.",
+            hint="Stop the standby, and copy its whole directory with pg_wal; or take a base "
+            "backup of it: pg_basebackup -X stream.",
+        )
+
+
+def _log_position(directory: Path, name: Literal["min_recovery_point", "checkpoint"]) -> int:
+    """A position in the log by the control file; 0: of a version that is not known yet."""
+    try:
+        return int(control_of(directory)[name])
+    except (OSError, ValueError):
+        return 0
+
+
+def _lsn(position: int) -> str:
+    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
 def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, str]:
@@ -102,7 +159,7 @@ def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, st
 def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, str]) -> None:
     """Give a copy these settings and no others, and let every local role in."""
     for name, text in (
-        ("pg_hba.conf", "local all all trust\n"),
+        ("pg_hba.conf", SOCKET_ALONE),
         ("pg_ident.conf", ""),
         (AUTOMATIC, ""),
         (MAIN, configuration_text(settings)),

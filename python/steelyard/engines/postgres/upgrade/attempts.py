@@ -11,6 +11,7 @@ from pathlib import Path
 
 from steelyard.engines.cache import tree_bytes
 from steelyard.engines.engine import Slot
+from steelyard.engines.postgres.intake.configuration import preloaded_at_rest
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.upgrade.copies import (
     CopyHome,
@@ -170,7 +171,8 @@ class Attempts:
         self._rehearsed.extension_updates = extension_updates(new.directory.parent / WORK)
         began = time.monotonic()
         needed = slot_settings(self._facts.slots, self._upgrader.settings)
-        new.start(self._slot, {**_QUIET, **needed})
+        at_rest = preloaded_at_rest(self._upgrader.settings)  # it holds the original's jobs
+        new.start(self._slot, {**_QUIET, **needed, **at_rest})
         try:
             self._rehearsed.start_seconds = round(time.monotonic() - began, 3)
             facts = read_facts(new, self._upgrader.owner)

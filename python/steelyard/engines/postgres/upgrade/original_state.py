@@ -23,7 +23,12 @@ from steelyard.engines.postgres.life.catalogue_rows import (
 )
 from steelyard.engines.postgres.life.control import sound_control, unreadable_control
 from steelyard.engines.postgres.upgrade.copies import Programs
-from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, literal, psql_command
+from steelyard.engines.postgres.upgrade.outcome import (
+    RehearsalFinding,
+    literal,
+    psql_command,
+    server_option,
+)
 from steelyard.model.errors import EngineError
 
 FIRST_CARRIED = 17
@@ -104,9 +109,10 @@ def _links(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def state_findings(
-    place: DataPlace, state: OriginalState, old: int, new: int
+    place: DataPlace, state: OriginalState, old: int, new: int, configuration: str = ""
 ) -> list[RehearsalFinding]:
-    """What the files alone show. `old`, `new`: major versions."""
+    """What the files alone show. `old`, `new`: major versions; `configuration`: its server's
+    postgresql.conf, where that is not beside the data."""
     findings = []
     directory = shlex.quote(str(place.path))
     whole = place.kind == "data directory"
@@ -126,7 +132,7 @@ def state_findings(
                 "it was not shut down cleanly",
                 f'Its control file says "{state.state}". The copy was recovered.',
                 (
-                    f"pg_ctl -D {directory} -w start",
+                    f"pg_ctl -D {directory}{server_option(configuration)} -w start",
                     f"pg_ctl -D {directory} -m fast -w stop",
                 ),
             )

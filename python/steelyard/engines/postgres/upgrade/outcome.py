@@ -120,6 +120,7 @@ class UpgradeOutcome:
     start_seconds: float | None  # of the upgraded copy
     extension_updates: tuple[str, ...]  # statements that pg_upgrade wrote down
     slots: tuple[str, ...] = ()  # logical ones, which were carried over
+    old_configuration: str = ""  # the old server's postgresql.conf; "": beside its data
 
     @property
     def new_major(self) -> str:
@@ -170,6 +171,14 @@ def psql_command(statement: str, database: str | None = None) -> str:
     """A line for a shell that executes a statement; whatever is in names stays in quotes."""
     where = "" if database is None else f" -d {shlex.quote(database)}"
     return f"psql{where} -c {shlex.quote(statement)}"
+
+
+def server_option(configuration: str) -> str:
+    """What programs that start a server are given besides its data, with a blank before: where its
+    postgresql.conf stands elsewhere, they do not find it. "": beside the data."""
+    if not configuration:
+        return ""
+    return f" -o {shlex.quote(f'-c config_file={shlex.quote(configuration)}')}"
 
 
 def literal(text: str) -> str:

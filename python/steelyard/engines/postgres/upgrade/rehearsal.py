@@ -14,7 +14,10 @@ from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.local.process_cleanup import ending_strays
 from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.intake.place import inspect_source
-from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.intake.server_settings import (
+    configuration_elsewhere,
+    read_server_settings,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.recovery import recovery_settings
 from steelyard.engines.postgres.postgres import Postgres
@@ -83,6 +86,10 @@ class UpgradeRequest:
     slots: tuple[tuple[str, bool], ...] = field(default=())
     """Of a running server, which a base backup of it does not hold: name, whether logical."""
 
+    def settings_of(self, place: DataPlace) -> SettingsPlace:
+        """Where the settings of its server are."""
+        return SettingsPlace(place.path, place.kind, self.configuration, self.reported)
+
 
 def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
     """Upgrade a copy of the place; nothing of the copy is left, and of the original nothing is
@@ -99,9 +106,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
         _require_listed(place)
     _require_locales(place, state, (old, new))
     _require_space(place, state, _WEIGHED_COPIES if request.weighs else 2)
-    offered = read_server_settings(
-        SettingsPlace(place.path, place.kind, request.configuration, request.reported)
-    )
+    offered = read_server_settings(request.settings_of(place))
     with open_run(open_cache(), new.account) as run, ending_strays(run.directory, new.account):
         slot = run.slot(0)
         return _Rehearsal(request, place, state, old, new, slot, report).outcome(offered)
@@ -182,7 +187,16 @@ class _Rehearsal:
             start_seconds=rehearsed.start_seconds,
             extension_updates=rehearsed.extension_updates,
             slots=rehearsed.slots,
+            old_configuration=self._configuration,
         )
+
+    @property
+    def _configuration(self) -> str:
+        """The old server's postgresql.conf, where it stands outside of a data directory."""
+        if self.place.kind != "data directory":
+            return ""
+        elsewhere = configuration_elsewhere(self.request.settings_of(self.place))
+        return "" if elsewhere is None else str(elsewhere)
 
     def _carried_slots(self) -> list[str]:
         """Logical slots that stand in the original's files, and that pg_upgrade may carry over."""
@@ -204,7 +218,7 @@ class _Rehearsal:
 
     def _findings(self, facts: ClusterFacts) -> list[RehearsalFinding]:
         old, new = _major(self.old), _major(self.new)
-        findings = state_findings(self.place, self.state, old, new)
+        findings = state_findings(self.place, self.state, old, new, self._configuration)
         findings += slot_findings(self.request.slots, old)
         return [*findings, *copy_findings(facts)]
 

@@ -13,20 +13,28 @@ from collections.abc import Mapping, Sequence
 
 from steelyard.engines.account import Account
 from steelyard.engines.intake import DataPlace
-from steelyard.engines.local.owned_files import overwrite, read_below
+from steelyard.engines.local.owned_files import names_below, overwrite, read_below
 from steelyard.engines.postgres.upgrade.copies import CopyHome
 from steelyard.engines.postgres.upgrade.outcome import RehearsalFinding, literal, psql_command
 from steelyard.model.errors import EngineError
 
 _STATE = "state"
+_SNAPSHOTS = "pg_logical/snapshots"
+_SNAPSHOT = re.compile(r"[0-9A-F]{1,8}-[0-9A-F]{1,8}\.snap")
+_MOST_OF_SNAPSHOT = 64 << 20
 _USUAL_SLOTS = 10
 """What max_replication_slots is by default."""
 _REFUSED = re.compile(r'The slot "([a-z0-9_]+)" (has not consumed the WAL yet|is invalid)')
 
 
 def copy_slots(place: DataPlace, home: CopyHome, names: Sequence[str], account: Account) -> None:
-    """Put the slots of the original into a copy that was not started yet. EngineError."""
+    """Put the slots of the original into a copy that was not started yet, with the snapshots that
+    decoding begins by: without them it passes over what was committed until it has one of its own
+    (SnapBuildFindSnapshot of snapbuild.c), and a slot seems to have consumed that. EngineError."""
     try:
+        for snapshot in _snapshots(place) if names else ():
+            content = read_below(place.path, f"{_SNAPSHOTS}/{snapshot}", _MOST_OF_SNAPSHOT)
+            overwrite(account, home.data / _SNAPSHOTS / snapshot, content)
         for name in names:
             content = read_below(place.path, f"pg_replslot/{name}/{_STATE}")
             directory = home.data / "pg_replslot" / name
@@ -34,6 +42,14 @@ def copy_slots(place: DataPlace, home: CopyHome, names: Sequence[str], account: 
             overwrite(account, directory / _STATE, content)
     except OSError as error:
         raise EngineError(f'could not copy a slot of "{place.path}": {error.strerror}') from error
+
+
+def _snapshots(place: DataPlace) -> list[str]:
+    try:
+        names = names_below(place.path, _SNAPSHOTS)
+    except FileNotFoundError:
+        return []
+    return [name for name in names if _SNAPSHOT.fullmatch(name)]
 
 
 def remove_slot(home: CopyHome, name: str, account: Account) -> None:

@@ -1,0 +1,118 @@
+"""A copy preloads no library whose workers would act on the original, or on servers beside it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from steelyard.engines.engine import Slot
+from steelyard.engines.intake import ServerSettings
+from steelyard.engines.postgres.intake.configuration import (
+    ACTING,
+    Configuration,
+    preloaded_at_rest,
+    read_file,
+    without_acting,
+)
+from steelyard.engines.postgres.intake.recover import _extension_doubts
+from steelyard.engines.postgres.postgres import Postgres
+from steelyard.engines.postgres.upgrade.attempts import Attempts
+from steelyard.engines.postgres.upgrade.facts import ClusterFacts
+
+
+@pytest.mark.parametrize("library", sorted(ACTING))
+@pytest.mark.parametrize("spelling", ["{}", "$libdir/{}", '"{}"', "{}.so", "$libdir/{}.so"])
+def test_it_is_left_out_however_it_is_spelt_and_others_stay(library: str, spelling: str) -> None:
+    spelt = spelling.format(library)
+    preloaded = f"auto_explain, {spelt},pg_stat_statements"
+    rest = without_acting(Configuration({"shared_preload_libraries": preloaded, "jit": "off"}))
+    assert rest.settings == {
+        "shared_preload_libraries": "auto_explain, pg_stat_statements", "jit": "off",
+    }  # fmt: skip
+    [omitted] = rest.neutralised
+    assert omitted.what == f"{spelt.strip(chr(34))} in shared_preload_libraries"
+    assert omitted.why == ACTING[library]
+    alone = without_acting(Configuration({"session_preload_libraries": spelt}))
+    assert alone.settings == {}
+
+
+@pytest.mark.parametrize("library", ["auto_explain", "pg_cron_like", "pg_prewarm", "my_citus"])
+def test_what_acts_in_its_own_server_alone_stays(library: str) -> None:
+    settings = {"shared_preload_libraries": library}
+    assert without_acting(Configuration(settings)).settings == settings
+
+
+def test_a_file_of_an_arm_loses_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "arm.conf"
+    file.write_text("shared_preload_libraries = 'pg_cron'\ncron.database_name = 'shop'\n")
+    configuration = read_file(file)
+    assert configuration.settings == {"cron.database_name": "shop"}
+    assert configuration.neutralised[0].why == ACTING["pg_cron"]
+
+
+@pytest.fixture
+def slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
+    free = slot_of(8)
+    free.path.mkdir(exist_ok=True, mode=0o711)
+    yield free
+    shutil.rmtree(free.path, ignore_errors=True)
+
+
+@pytest.mark.postgres
+def test_settings_of_a_server_are_accepted_without_it_whether_the_build_has_it_or_not(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    engine: Postgres = made_of("18").engine  # type: ignore[attr-defined]
+    offered = ServerSettings({"shared_preload_libraries": "pg_cron", "work_mem": "7MB"})
+    accepted = engine.accepted(offered, slot, lambda _: None)
+    assert accepted.settings == {"work_mem": "7MB"}
+    assert [each.why for each in accepted.neutralised] == [ACTING["pg_cron"]]
+
+
+def test_pg_upgrade_has_it_and_the_upgraded_copy_starts_without(tmp_path: Path) -> None:
+    """`pg_upgrade` loads each library (LOAD), and these load in a preload only."""
+    settings = {"shared_preload_libraries": "pg_cron, auto_explain", "work_mem": "7MB"}
+    assert preloaded_at_rest(settings) == {"shared_preload_libraries": "auto_explain"}
+    assert preloaded_at_rest({"session_preload_libraries": "citus"}) == {
+        "session_preload_libraries": ""
+    }
+    assert preloaded_at_rest({}) == {}
+
+    class Started(Exception):
+        pass
+
+    def start(slot: object, given: dict[str, str]) -> None:
+        raise Started(given["shared_preload_libraries"])
+
+    upgrader: Any = SimpleNamespace(settings=settings)
+    new: Any = SimpleNamespace(directory=tmp_path / "data", start=start)
+    facts = ClusterFacts({}, (), (), (), ("UTF8", "C", "C"))
+    nothing: Any = None
+    attempts = Attempts(upgrader, nothing, nothing, facts, lambda _: None)
+    with pytest.raises(Started, match="^auto_explain$"):
+        attempts._use(new)
+
+
+class Extensions:
+    """A session of a database with these extensions, all of which the build has."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def execute(self, query: str, values: list[list[str]] | None = None) -> Any:
+        listed = [] if values is None else [name for name in self._names if name in values[0]]
+        return SimpleNamespace(fetchall=lambda: [(name,) for name in listed])
+
+
+def test_a_database_that_uses_it_is_doubted() -> None:
+    session: Any = Extensions("amcheck", "citus", "plpgsql")
+    [doubt] = _extension_doubts(session)
+    assert doubt.startswith("extension citus is at rest in the copy")
+    assert "distributed tables have no rows here" in doubt
+    nothing: Any = Extensions("amcheck", "plpgsql")
+    assert list(_extension_doubts(nothing)) == []
