@@ -130,6 +130,18 @@ def format_percent(percent: float, digits: int = 2) -> str:
     return f"{sign}{rounded} %"
 
 
+def format_share(share: float) -> str:
+    """`"82.4 %"` of a fraction; what is neither all nor none is not shown as either, but as
+    `"> 99.9 %"` or `"< 0.1 %"`."""
+    if 0.9995 <= share < 1 - _ROUNDING:
+        return "> 99.9 %"
+    return "< 0.1 %" if _ROUNDING < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+_ROUNDING = 1e-9
+"""By so much sums of the same times may differ."""
+
+
 MOST_SPREAD = 10.0
 """Between the ends of an interval of a ratio: a wider one is said in words."""
 NO_INFORMATION = "cannot be told"
