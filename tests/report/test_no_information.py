@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 
@@ -9,9 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from record.made import line_of
+from record.made import line_of, verdict_of
+from steelyard.cli.views.verdict_view import verdict_json
+from steelyard.evaluation.sweep import judge_points
 from steelyard.model.units import NO_INFORMATION, format_reading, spread_words
+from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Cause, Pages, TimePart, TimeParts
+from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.tables import amount, cause_rows, counted_reading, none_line, page_price
 from steelyard.report.time_parts import cause_sentence, part_rows
 from steelyard.wording.contrast_text import (
@@ -190,6 +195,14 @@ def test_a_time_below_zero_is_no_time_and_no_cause() -> None:
     assert (row["control"], row["arm"]) == ("below noise", "71 µs")
     assert (row["reading"], row["note"]) == ("cannot be told", "")
     assert cause_sentence(told).startswith("no cause found")
+    assert "the cause" not in draw_time_parts(told, 920)
+    assert "the cause" not in draw_time_parts(told, 342)
+    verdict = verdict_of(line_of(arm="off", control="on"), time=(told,))
+    [contrast] = json.loads(verdict_json(verdict))["contrasts"]
+    assert contrast["cause"] is None
+    plan = SweepPlan(key="workload.clients", values=("8", "9"), order=(0, 1), seed=1, study="s")
+    points = judge_points(plan, "q", {"8": verdict, "9": "no room"}, str).points
+    assert points[0].contrasts[0].cause is None
 
 
 def test_a_share_of_the_queue_below_zero_takes_no_cause_away() -> None:
@@ -202,4 +215,5 @@ def test_a_share_of_the_queue_below_zero_takes_no_cause_away() -> None:
         parts=(queue,), with_queue=(divided,), cause=divided,
     )  # fmt: skip
     assert cause_sentence(told).startswith("waiting for a processor: +65 µs [+50, +90]")
+    assert "waiting for a processor  ◂ the cause" in draw_time_parts(told, 920)
     assert part_rows(told)[0]["with_queue"] == "+65 µs [+50, +90]"

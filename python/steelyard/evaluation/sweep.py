@@ -41,7 +41,8 @@ def judge_points(
         if isinstance(weighing, str):
             points.append(SweptPoint(value=value, failed=weighing))
             continue
-        causes = {time.arm: time.cause.part for time in weighing.time if time.cause is not None}
+        named = {time.arm: time.named_cause for time in weighing.time}
+        causes = {arm: cause.part for arm, cause in named.items() if cause is not None}
         contrasts = tuple(
             _contrast(line, alpha, causes.get(line.arm), weighing) for line in weighing.contrasts
         )

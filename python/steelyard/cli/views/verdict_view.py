@@ -357,5 +357,6 @@ def _time_facts(time: TimeParts | None) -> Mapping[str, object]:
         }
         for part in time.parts
     ]
-    cause = time.cause.part if time.cause is not None else None
-    return {"parts": parts, "cause": None if cause is None else _NAMES.get(cause, cause)}
+    cause = time.named_cause
+    name = None if cause is None else _NAMES.get(cause.part, cause.part)
+    return {"parts": parts, "cause": name}
