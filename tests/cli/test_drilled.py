@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from steelyard.cli.views.drilled import answer, render, sentence
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.cli.views.drilled import answer, matrix, render, sentence
 from steelyard.integrity.drill.drill import DrillResult
 from steelyard.integrity.drill.matrix import (
     PLANTED,
@@ -10,6 +14,7 @@ from steelyard.integrity.drill.matrix import (
     DetectionMatrix,
     Rate,
 )
+from steelyard.report.drill.grids import noticed_of_100
 
 
 def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said() -> None:
@@ -36,6 +41,22 @@ def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said
     assert "You catch one bit, zeroed sector; you still miss" in said, "by both rules together"
     assert "pd_upper zeroed the server sees without them. The price: " in said
     assert "miss pd_upper" not in said
+
+
+@given(st.integers(1, 5000), st.data())
+def test_all_and_none_are_written_only_of_all_and_none(times: int, data: st.DataObject) -> None:
+    noticed = data.draw(st.integers(0, times) | st.sampled_from([1, times - 1]))
+    text = noticed_of_100(noticed, times)
+    assert (text == "100") is (noticed == times)
+    assert (text == "0") is (noticed == 0)
+    assert int(text.lstrip("<>")) == pytest.approx(100 * noticed / times, abs=1)
+
+
+def test_one_fault_of_many_that_nobody_noticed_is_seen_in_the_matrix() -> None:
+    every = {"one bit": {("scrub", "on"): (499, 500), ("amcheck", "off"): (1, 500)}}
+    columns = (("scrub", "on", "scrub"), ("amcheck", "off", "amcheck"), ("log", "on", "log"))
+    [_, line] = matrix(every, columns)
+    assert line.split() == ["one", "bit", "500", ">99", "<1", "-"]
 
 
 def test_the_answer_to_torn_bits_or_checksum_is_made_of_the_numbers() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import sys
+import unicodedata
+from pathlib import Path
 
 import pytest
 import typer
 
+import steelyard
 from steelyard.cli.terminal import Output, redraws
 from steelyard.cli.views.scrubbed import ProgressLine
 from steelyard.report.charts.scale import Linear
@@ -37,6 +41,46 @@ def test_a_reading_keeps_its_direction(encoding: str, monkeypatch: pytest.Monkey
 def test_signs_of_verdicts_stay_apart(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     signs = {written(mark, encoding, monkeypatch) for mark in MARKS.values()}
     assert len(signs) == len(MARKS)
+
+
+INPUTS = ("foreign/", "workloads/capturing/", "model/files/printable.py")
+"""Modules whose letters are read, and not printed."""
+
+
+def letters_of(source: Path) -> set[str]:
+    """Letters beyond ASCII of the texts of a module that are no documentation."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {
+        letter
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
+        for letter in node.value
+        if not letter.isascii() and unicodedata.category(letter) not in ("Cs", "Co")
+    } - {"\N{REPLACEMENT CHARACTER}"}
+
+
+def test_whatever_is_printed_has_something_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """"?" is the sign of a verdict, and of what the doctor could not see."""
+    package = Path(steelyard.__file__).parent
+    sources = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
+    printed = [file for name, file in sources.items() if not name.startswith(INPUTS)]
+    assert len(printed) > 300
+    every = sorted(set().union(*map(letters_of, printed)))
+    assert {"✓", "◇", "◉", "┅", "°"} <= {*every}
+    assert "?" not in written("".join(every), "ascii", monkeypatch)
+
+
+def test_a_power_is_no_number_of_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert written("10¹² bytes, 3 °C", "ascii", monkeypatch) == "10^12 bytes, 3 deg C\n"
+
+
+@pytest.mark.parametrize("encoding", NARROW)
+@pytest.mark.parametrize("signs", ["●◇◉", "!·✓?", "●━┅"])
+def test_signs_of_charts_stay_apart(
+    signs: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len({written(sign, encoding, monkeypatch) for sign in signs}) == len(signs)
 
 
 @pytest.mark.parametrize("encoding", NARROW)

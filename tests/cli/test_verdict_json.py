@@ -6,8 +6,10 @@ import json
 
 from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import verdict_json
+from steelyard.evaluation.observations.run import ServersOfTheirOwn
 from steelyard.record.spent import Spent, SpentLine
 from steelyard.record.verdict import TimePart, TimeParts
+from steelyard.wording.threats.threat import threat_of
 
 
 def _part(name: str, control: float, arm: float, high: float | None) -> TimePart:
@@ -58,6 +60,11 @@ def test_parts_and_cause_stand_at_their_contrast() -> None:
         },
     ]
     assert told["scope"] == "machine"
+
+
+def test_of_servers_that_stand_elsewhere_the_scope_is_these_instances() -> None:
+    line = line_of(arm="db2:5432", control="db1:5432", threats=(threat_of(ServersOfTheirOwn()),))
+    assert json.loads(verdict_json(verdict_of(line)))["scope"] == "instances"
 
 
 def test_where_the_wall_time_went_stands_in_it() -> None:

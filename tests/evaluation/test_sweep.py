@@ -66,6 +66,35 @@ def test_what_is_not_told_invalid_or_not_weighed_is_named() -> None:
     )
 
 
+def test_what_could_not_be_weighed_is_not_said_to_be_equivalent() -> None:
+    failed = SweptPoint(value="8", failed="no room")
+    even = [point(value, 0.1, 0.4, "equivalent") for value in ("32", "64")]
+    assert said(failed, *even) == (
+        "by clients, on against off: equivalent within ±1 % at 32 and 64; "
+        "could not be weighed at 8"
+    )
+    words = said(failed, *even, point("256", -4.1, 1.9, "slower"))
+    assert "equivalent within ±1 % at 32 and 64; " in words
+    last = SweptPoint(value="512", failed="no room")
+    assert "equivalent within ±1 % up to 64; " in said(*even, last)
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("workload.clients", "clients"),
+        ("arm.settings.work_mem", "work_mem"),
+        ("settings.auto_explain.log_min_duration", "auto_explain.log_min_duration"),
+        ("arm.18.4.settings.pg_stat_statements.max", "pg_stat_statements.max"),
+        ("arm.settings", "settings"),
+        ("memory", "memory"),
+    ],
+)
+def test_a_sweep_names_its_setting_whole(key: str, name: str) -> None:
+    points = (point("1", 0.1, 0.4, "equivalent"), point("2", 0.1, 0.4, "equivalent"))
+    assert sentence(key, points, "on", 1.0).startswith(f"by {name}, on against off: ")
+
+
 def test_equivalence_everywhere_is_said_once() -> None:
     words = said(point("8", 0.1, 0.4, "equivalent"), point("32", 0.0, 0.4, "equivalent"))
     assert words.endswith("equivalent within ±1 % everywhere (8, 32)")
@@ -172,6 +201,24 @@ def test_epochs_in_which_one_arm_was_lost_count_against_it(
     if expected == "inconclusive":
         less = ("off" in outcome) is higher
         assert (contrast.low_percent, contrast.high_percent)[not less] == (-100 if less else None)
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "invalid"])
+def test_what_the_epochs_cannot_bound_has_no_end_at_either_side(
+    verdicts: dict[str, Verdict], verdict: str
+) -> None:
+    """Of 32 points each has a 640th of the error: eight epochs reject nothing at that level."""
+    [line] = verdicts["8"].contrasts
+    details = line.details.model_copy(update={"d": line.details.d[:8]})
+    changed = line.model_copy(update={"details": details, "verdict": verdict})
+    short = verdicts["8"].model_copy(update={"contrasts": (changed,)})
+    values = tuple(map(str, range(32)))
+    plan = PLAN.model_copy(update={"values": values, "order": tuple(range(32))})
+    found = swept(plan, "q", dict.fromkeys(values, short), lambda value: value)
+    [contrast] = found.points[0].contrasts
+    assert (contrast.low_percent, contrast.high_percent) == (None, None)
+    assert contrast.verdict == verdict
+    assert "−100" not in found.sentences[0]
 
 
 def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, Verdict]) -> None:

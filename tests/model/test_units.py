@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from steelyard.model.units import (
     format_digits,
     format_duration,
+    format_share,
     parse_bytes,
     parse_duration,
     parse_percent,
@@ -58,6 +59,28 @@ def test_digits_that_count_are_written_without_an_exponent(
     value: float, digits: int, words: str
 ) -> None:
     assert format_digits(value, digits) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "0.0 %"),
+        (0.0003, "< 0.1 %"),
+        (0.0005, "0.1 %"),
+        (0.824, "82.4 %"),
+        (0.9994, "99.9 %"),
+        (0.9997, "> 99.9 %"),
+        (1.0, "100.0 %"),
+        (sum([0.1] * 10), "100.0 %"),
+    ],
+)
+def test_all_and_none_are_shown_of_all_and_none_alone(share: float, words: str) -> None:
+    assert format_share(share) == words
+
+
+@given(st.integers(1, 10_000_000), st.integers(1, 10_000_000))
+def test_a_part_is_neither_all_nor_none(first: int, second: int) -> None:
+    assert format_share(first / (first + second)) not in ("0.0 %", "100.0 %")
 
 
 @given(st.floats(-1e12, 1e12), st.integers(1, 6))

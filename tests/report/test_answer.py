@@ -6,7 +6,10 @@ import pytest
 
 from record.made import line_of, verdict_of
 from steelyard.evaluation.rule import FailCondition
+from steelyard.model.latency_goal import goal_of
+from steelyard.record.capacity import Capacity
 from steelyard.record.verdict import FlippedPlan, Place
+from steelyard.report.answer.capacity_rows import capacity_limit
 from steelyard.report.answer.measured import place_text, times_text, us_pair
 from steelyard.report.answer.scripts import flip_words, plan_reasons
 from steelyard.report.answer.what_next import gate_lines, next_lines
@@ -35,6 +38,19 @@ def test_a_large_gain_is_said_as_a_factor(percent: float | None, words: str) -> 
 )
 def test_two_times_share_their_unit(us: tuple[float, float], words: str) -> None:
     assert us_pair(*us) == words
+
+
+@pytest.mark.parametrize("limit", ["20ms", "12.345ms", "1234ms", "10us", "1.5s"])
+def test_the_limit_is_the_one_of_the_verdict_to_its_last_digit(limit: str) -> None:
+    goal = goal_of(f"rate at p99 <= {limit}")
+    assert goal is not None
+    carried = Capacity(
+        arm="on", quantile="p99", limit_us=goal.limit_ns / 1000, rate_per_second=5000.0,
+        low_per_second=None, high_per_second=None, epochs=8, visits=190,
+    )  # fmt: skip
+    line = line_of(metric=goal.metric)
+    assert capacity_limit(verdict_of(line, capacity=(carried,))) == goal.words
+    assert capacity_limit(verdict_of(line)) == ""
 
 
 def test_the_place_is_one_line() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from records.conftest import unpack
 from steelyard.report.answer.first_page import NO_DOUBT, FirstPage, first_page
+from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
 
 Counts = Callable[[list[str], list[int]], list[int]]
@@ -66,6 +68,36 @@ def test_a_record_without_a_verdict_claims_nothing(record: MakeRecord, counts: C
     page = shown(record(verdict=False), counts)
     assert page.limits == ("There is no verdict: no result is claimed.",)
     assert dict(page.weighed)["compared"] == "on → off"
+
+
+def test_of_several_arms_each_has_its_own_differences(record: MakeRecord, counts: Counts) -> None:
+    """A row that names no arm would read as if one arm had what two have."""
+    declared = {"off": [["shared_buffers", "128MB", "1GB"]], "third": [["work_mem", "4MB", "64MB"]]}
+    directory = record(arms=("on", *declared))
+    every = [row for rows in declared.values() for row in rows]
+    change(directory, "verdict.json", lambda v: v["differences"].update(declared=every))
+    assert dict(shown(directory, counts).weighed)["compared"] == "on → off, third"
+    inspection = {
+        "compared": 388, "statements": 1, "writes": False,
+        "arms": {
+            arm: {"differences": {"declared": rows, "derived": [["wal_buffers", "4MB", arm]]}}
+            for arm, rows in declared.items()
+        },
+    }  # fmt: skip
+    (directory / "inspection.json").write_text(json.dumps(inspection))
+    assert dict(shown(directory, counts).weighed)["compared"] == (
+        "off: shared_buffers: 128MB → 1GB; third: work_mem: 4MB → 64MB"
+    )
+    change(directory, "verdict.json", lambda v: v["differences"].update(derived=[["a", "b", "c"]]))
+    page = render_page(read_source(directory, counts))
+    tables = re.findall(r"<thead><tr>(.*?)</tr></thead>\s*<tbody>(.*?)</tbody>", page, re.DOTALL)
+    for arm, [[name, _, value]] in declared.items():
+        [rows] = [body for head, body in tables if f"{name}</th>" in body and "difference" in head]
+        [head] = [head for head, body in tables if body == rows]
+        assert f'<th scope="col">{arm}</th>' in head
+        assert value in rows
+        assert f"<td>{arm}</td>" in page, "of what follows, too"
+    assert "other arm" not in page
 
 
 def test_what_was_weighed_is_named(tmp_path: Path) -> None:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from record.made import line_of
+from record.made import line_of, verdict_of
+from steelyard.cli.views.verdict_view import verdict_json
+from steelyard.evaluation.sweep import judge_points
 from steelyard.model.units import NO_INFORMATION, format_reading, spread_words
+from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Cause, Pages, TimePart, TimeParts
+from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.tables import amount, cause_rows, counted_reading, none_line, page_price
 from steelyard.report.time_parts import cause_sentence, part_rows
-from steelyard.wording.contrast_text import interval_text, reading_text, shown_sentence
+from steelyard.wording.contrast_text import (
+    interval_text,
+    reading_text,
+    sentence_text,
+    shown_sentence,
+)
 
 PERCENT = st.floats(-99.9, 1e9)
+NEAR = st.floats(1e-5, 80.0)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +43,7 @@ PERCENT = st.floats(-99.9, 1e9)
         (-99.9995, -99.99, "beyond −99 %"),
         (900.7, 20_000.0, "beyond +900 %"),
         (0.4, 2_000.0, "beyond +0.40 %"),
+        (0.0047, 2_000.0, "beyond +0.004 %"),
         (None, 5.0, ""),
         (-math.inf, 5.0, ""),
     ],
@@ -54,6 +67,54 @@ def test_what_is_shown_spans_no_more_than_a_factor_of_ten(first: float, second: 
     shown = "[" in format_reading(low, low, high)
     assert shown == (1 + high / 100 <= 10 * (1 + low / 100)) or math.isclose(
         1 + high / 100, 10 * (1 + low / 100)
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ((0.004, 0.5), "[+0.004, +0.500]"),
+        ((0.4, 150.0), "[+0.4, +150.0]"),
+        ((-60.0, -0.3), "[−60.0, −0.3]"),
+        ((None, -0.002), "[−∞, −0.002]"),
+        ((-0.004, 0.5), "[0.00, +0.50]"),
+        ((0.0, 150.0), "[0, +150]"),
+        ((-3.51, -2.6), "[−3.51, −2.60]"),
+    ],
+)
+def test_an_end_that_leaves_zero_out_is_not_zero(
+    ends: tuple[float | None, float], shown: str
+) -> None:
+    assert interval_text(ends) == f"{shown} %"
+
+
+@given(NEAR, st.floats(1.001, 9.0), st.booleans())
+def test_no_interval_without_zero_reads_as_if_it_held_it(
+    near: float, factor: float, less: bool
+) -> None:
+    """Of ratios: the far end is a factor from the near one, on the same side of 1."""
+    ratio = 1 + near / 100
+    ends = (100 * (1 / (ratio * factor) - 1), 100 * (1 / ratio - 1)) if less else (
+        near, 100 * (ratio * factor - 1)
+    )  # fmt: skip
+    middle = sum(ends) / 2
+    line = line_of(estimate_percent=middle, low_percent=ends[0], high_percent=ends[1])
+    for text in (format_reading(middle, *ends), reading_text(line)):
+        figures = re.findall(r"([−+]?)(\d+\.?\d*)", text)
+        assert figures
+        assert all(sign and float(figure) > 0 for sign, figure in figures), text
+
+
+def test_an_invalid_weighing_without_information_is_a_sentence_too() -> None:
+    """It describes the picture of the interval to those that do not see it."""
+    wide = {"estimate_percent": -6.0, "low_percent": -100.0, "high_percent": 33337084725.0}
+    assert sentence_text(line_of(**wide, verdict="invalid", arm="off", control="on")) == (
+        "The weighing of off against on is invalid; "
+        "by how much throughput changes cannot be told."
+    )
+    told = {"estimate_percent": -3.0, "low_percent": -4.0, "high_percent": -2.0}
+    assert sentence_text(line_of(**told, verdict="invalid", arm="off", control="on")) == (
+        "The weighing of off against on is invalid; it read −3.00 % [−4.00, −2.00] of throughput."
     )
 
 
@@ -134,6 +195,14 @@ def test_a_time_below_zero_is_no_time_and_no_cause() -> None:
     assert (row["control"], row["arm"]) == ("below noise", "71 µs")
     assert (row["reading"], row["note"]) == ("cannot be told", "")
     assert cause_sentence(told).startswith("no cause found")
+    assert "the cause" not in draw_time_parts(told, 920)
+    assert "the cause" not in draw_time_parts(told, 342)
+    verdict = verdict_of(line_of(arm="off", control="on"), time=(told,))
+    [contrast] = json.loads(verdict_json(verdict))["contrasts"]
+    assert contrast["cause"] is None
+    plan = SweepPlan(key="workload.clients", values=("8", "9"), order=(0, 1), seed=1, study="s")
+    points = judge_points(plan, "q", {"8": verdict, "9": "no room"}, str).points
+    assert points[0].contrasts[0].cause is None
 
 
 def test_a_share_of_the_queue_below_zero_takes_no_cause_away() -> None:
@@ -146,4 +215,5 @@ def test_a_share_of_the_queue_below_zero_takes_no_cause_away() -> None:
         parts=(queue,), with_queue=(divided,), cause=divided,
     )  # fmt: skip
     assert cause_sentence(told).startswith("waiting for a processor: +65 µs [+50, +90]")
+    assert "waiting for a processor  ◂ the cause" in draw_time_parts(told, 920)
     assert part_rows(told)[0]["with_queue"] == "+65 µs [+50, +90]"

@@ -174,6 +174,30 @@ def test_that_both_are_equal_agrees_where_ours_is_equivalent(tmp_path: Path) -> 
     assert "They **agree**" in told
 
 
+@pytest.mark.parametrize(
+    "claim", [{"percent": 3.5}, {"percent": 0}, {"direction": "faster"}, {"direction": "slower"}]
+)
+def test_an_invalid_weighing_agrees_and_differs_with_nothing(
+    tmp_path: Path, claim: dict[str, Any]
+) -> None:
+    verdict = read_as(verdict_in(tmp_path / "record"), 3.0, 4.0, verdict="invalid")
+    swept = swept_of().to_json()
+    swept["points"][0]["contrasts"][0]["verdict"] = "invalid"
+    for outcome in (verdict, Swept.of_json(swept, "here")):
+        [told] = agreement(claimed("beyond-memory", **claim), outcome)
+        assert "**Cannot tell**: our weighing is invalid" in told
+        assert "agree" not in told
+        assert "differ" not in told
+
+
+def test_an_interval_without_information_is_worded_as_such(tmp_path: Path) -> None:
+    found = verdict_in(tmp_path / "record")
+    unbounded = {"low_percent": None, "high_percent": None}
+    for verdict in (read_as(found, -90.0, 900.0), read_as(found, -1.0, 1.0, **unbounded)):
+        [told] = agreement(claimed("beyond-memory", percent=0), verdict)
+        assert "our interval is too wide to tell anything" in told
+
+
 def test_a_claim_is_held_against_what_it_is_of(tmp_path: Path) -> None:
     verdict = verdict_in(tmp_path / "record").to_json()
     ends = {"estimate_percent": -9.0, "low_percent": -12.0, "high_percent": -6.0}
@@ -212,6 +236,12 @@ def test_a_claim_is_held_against_what_it_is_of(tmp_path: Path) -> None:
     assert "Published: −8.0 % of reads a new order for off. Ours: −9" in told
     assert "They **agree**" in told
     assert list(agreement(claimed("beyond-memory", of="q09", percent=1.0), found)) == []
+    [line] = found.contrasts
+    invalid = found.model_copy(
+        update={"contrasts": (line.model_copy(update={"verdict": "invalid"}),)}
+    )
+    [told] = agreement(claimed("beyond-memory", of="q08", direction="faster"), invalid)
+    assert "**Cannot tell**: our weighing is invalid" in told
 
 
 def test_a_claim_has_a_size_or_a_direction() -> None:
@@ -284,6 +314,11 @@ def test_what_a_verified_page_costs_is_told_where_only_verifying_differs(tmp_pat
     study = read_reproduction("checksums")
     text = page(study, {"beyond-memory": Verdict.of_json(verdict, "here")}, "")
     assert "1.69 pages verified a transaction, 751 ns \\[411, 1086\\] of processor time" in text
+    unsure = {**verdict, "pages": {**cost, "low": -411.0}}
+    text = page(study, {"beyond-memory": Verdict.of_json(unsure, "here")}, "")
+    assert (
+        "1.69 pages verified a transaction: at most 1 086 ns a page, not distinguishable" in text
+    )
 
 
 def test_counts_are_held_against_what_was_published(tmp_path: Path) -> None:

@@ -12,8 +12,6 @@ ELSEWHERE = {
     "python/steelyard/model/units.py": "where digits are written",
     "python/steelyard/tuning/search/space.py": "values of settings, as a server reads them",
     "python/steelyard/analysis/pilot/batch_means.py": "percents below a hundred",
-    "python/steelyard/foreign/judgement/number_findings.py": "figures as they were published",
-    "python/steelyard/wording/threats/numbers.py": "figures as they were published",
 }
 
 

@@ -6,6 +6,7 @@ A minus sign must not come out as "?": `?3.1 %` has no direction, and "?" is the
 from __future__ import annotations
 
 import codecs
+import re
 
 ALIKE = "steelyard.alike"
 """The name of the error handler; what has nothing alike is "?"."""
@@ -16,6 +17,7 @@ _LETTERS = {
     **dict.fromkeys("┴┷┬┼┌┐└┘", "+"),
     **dict.fromkeys("┊", ":"),
     **dict.fromkeys("●○", "o"),
+    **dict(zip("◇◉┅✓°", ["x", "@", ".", "+", "deg "], strict=True)),
     **dict.fromkeys("•·", "*"),
     **dict.fromkeys("✕×", "x"),
     **dict.fromkeys("“”„", '"'),
@@ -33,8 +35,21 @@ def substitute(error: UnicodeError) -> tuple[str, int]:
     """What is written in place of the letters that cannot be, and where writing goes on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    letters = error.object[error.start : error.end]
-    return "".join(_LETTERS.get(letter, "?") for letter in letters), error.end
+    letters = _POWERS.sub(_power, error.object[error.start : error.end])
+    return "".join(_alike(letter) for letter in letters), error.end
+
+
+def _alike(letter: str) -> str:
+    return letter if letter.isascii() else _LETTERS.get(letter, "?")
+
+
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_POWERS = re.compile(f"[{_RAISED}]+")
+
+
+def _power(match: re.Match[str]) -> str:
+    """`"^12"`: as a number by itself, 10¹² would be 1012."""
+    return "^" + "".join(str(_RAISED.index(digit)) for digit in match[0])
 
 
 codecs.register_error(ALIKE, substitute)

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import blamed
 from steelyard.analysis.decision.sign_flip import Floats, confidence_set, one_sided_set
-from steelyard.model.estimate import Interval
+from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine, EpochDetail, median_throughput
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
@@ -41,7 +41,8 @@ def judge_points(
         if isinstance(weighing, str):
             points.append(SweptPoint(value=value, failed=weighing))
             continue
-        causes = {time.arm: time.cause.part for time in weighing.time if time.cause is not None}
+        named = {time.arm: time.named_cause for time in weighing.time}
+        causes = {arm: cause.part for arm, cause in named.items() if cause is not None}
         contrasts = tuple(
             _contrast(line, alpha, causes.get(line.arm), weighing) for line in weighing.contrasts
         )
@@ -66,7 +67,7 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
     latency = next((q for q in whole.latency if q.arm == line.arm and q.quantile == P95), None)
     d = _log_ratios(line)
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
-    both = confidence_set(d, alpha).interval if not invalid else Interval(-np.inf, np.inf)
+    both = confidence_set(d, alpha).interval if not invalid else UNBOUNDED
     inner = one_sided_set(d, alpha).interval if not invalid else both
     margin = np.log1p(line.details.margin_percent / 100)
     verdict = "inconclusive"
@@ -83,7 +84,8 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
             "metric": line.metric,
             "higher_is_better": line.higher_is_better,
             "estimate_percent": line.estimate_percent,
-            "low_percent": percent_of_log(both.low),
+            # A ratio cannot be less than none of it: −100 % is an end where the other one is known.
+            "low_percent": None if both == UNBOUNDED else percent_of_log(both.low),
             "high_percent": percent_of_log(both.high),
             "verdict": verdict,
             "epochs": line.epochs,

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.evaluation.judge_epochs import ends_or_none
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.estimate import Interval
 from steelyard.model.units import format_reading, percent_of_log
@@ -311,13 +312,14 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
         side = nearer(sided.middle, sided.last, alpha)
+    low, high = ends_or_none(ends)
     return BisectStep(
         place=place,
         record=record,
         side=side,
         estimate_percent=percent_of_log(float(np.mean(readings))) if len(readings) else None,
-        low_percent=percent_of_log(ends.low),
-        high_percent=percent_of_log(ends.high),
+        low_percent=low,
+        high_percent=high,
         epochs=len(readings),
     )
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from steelyard.history.entry import Entry
 from steelyard.history.question import QuestionHistory, asked_keys
+from steelyard.study.change import short_key
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,6 @@ def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions
     apart = [name for name in names if len({keys.get(name) for keys in question_keys}) > 1]
     return SweepOfQuestions(
         sweep=sweep,
-        key=" and ".join(name.rpartition(".")[2] for name in apart),
+        key=" and ".join(map(short_key, apart)),
         points=tuple((value, by_value[value]) for value in in_order(records)),
     )

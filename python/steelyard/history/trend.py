@@ -27,7 +27,7 @@ from steelyard.analysis.two_samples.change_points import FEWEST_ROWS, Segment, s
 from steelyard.history.entry import KnownBuild, moment
 from steelyard.history.question import Point, QuestionHistory, machines_of
 from steelyard.model.errors import UsageError
-from steelyard.model.units import format_percent, log_of_percent, percent_of_log
+from steelyard.model.units import counted, format_percent, log_of_percent, percent_of_log
 
 Order = Literal["time", "version", "commit"]
 _COMMIT = re.compile(
@@ -69,8 +69,8 @@ class LevelStep:
         ends = ", ".join(format_percent(x).removesuffix(" %") for x in (self.low, self.high))
         return (
             f"a step at {self.after.place}: {format_percent(self.percent)} [{ends}] against the "
-            f"level up to {self.before.place} ({self.rows[0]} weighings before, {self.rows[1]} "
-            "after; the place was chosen by looking, so the interval is too narrow)"
+            f"level up to {self.before.place} ({counted(self.rows[0], 'weighings')} before, "
+            f"{self.rows[1]} after; the place was chosen by looking, so the interval is too narrow)"
         )
 
     def to_json(self) -> dict[str, Any]:

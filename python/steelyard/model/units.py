@@ -130,6 +130,18 @@ def format_percent(percent: float, digits: int = 2) -> str:
     return f"{sign}{rounded} %"
 
 
+def format_share(share: float) -> str:
+    """`"82.4 %"` of a fraction; what is neither all nor none is not shown as either, but as
+    `"> 99.9 %"` or `"< 0.1 %"`."""
+    if 0.9995 <= share < 1 - _ROUNDING:
+        return "> 99.9 %"
+    return "< 0.1 %" if _ROUNDING < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+_ROUNDING = 1e-9
+"""By so much sums of the same times may differ."""
+
+
 MOST_SPREAD = 10.0
 """Between the ends of an interval of a ratio: a wider one is said in words."""
 NO_INFORMATION = "cannot be told"
@@ -153,7 +165,23 @@ def spread_words(low: float | None, high: float | None) -> str:
 def _towards_zero(percent: float) -> str:
     """An end that the whole interval lies beyond: −99.99 % is not −100 %, and 0.4 % is not 0 %."""
     digits = 0 if abs(percent) >= 10 else 2
+    while not math.trunc(percent * 10**digits) and digits < _MOST_DECIMALS:
+        digits += 1
     return format_percent(math.trunc(percent * 10**digits) / 10**digits, digits)
+
+
+_MOST_DECIMALS = 6
+"""Of a percent: what is smaller is shown as zero."""
+
+
+def interval_decimals(low: float | None, high: float | None, usual: int) -> int:
+    """Decimals of the ends of an interval in percent: the usual ones, and more where these would
+    make the end that leaves zero out read as zero."""
+    nearer = low if low is not None and low > 0 else high if high is not None and high < 0 else 0.0
+    decimals = usual
+    while nearer and not float(f"{nearer:.{decimals}f}") and decimals < _MOST_DECIMALS:
+        decimals += 1
+    return decimals
 
 
 def format_reading(middle: float | None, low: float | None, high: float | None) -> str:
@@ -161,6 +189,7 @@ def format_reading(middle: float | None, low: float | None, high: float | None) 
     interval is too wide for figures."""
     if phrase := spread_words(low, high):
         return phrase
-    ends = ["unbounded" if end is None else format_percent(end) for end in (low, high)]
-    estimate = "-" if middle is None else format_percent(middle)
+    digits = interval_decimals(low, high, 2)
+    ends = ["unbounded" if end is None else format_percent(end, digits) for end in (low, high)]
+    estimate = "–" if middle is None else format_percent(middle, digits)
     return f"{estimate} [{ends[0].removesuffix(' %')}, {ends[1].removesuffix(' %')}]"

@@ -41,7 +41,7 @@ class Cost(Frozen):
     high_per_million: float | None
     epochs: int
     control: str = ""
-    """What it is compared with; empty: it is the control itself."""
+    """What it is compared with; empty: it is the control itself, or its contrast is invalid."""
     estimate_percent: Percent = None
     """Cost against the control's, from the contrast's own set: (arm / control - 1) * 100."""
     low_percent: Percent = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -133,11 +133,11 @@ def read_environment(record: Record) -> Environment | None:
     return None if raw is None else Environment.of_json(raw, _place(record, ENVIRONMENT))
 
 
-def read_query_plans(record: Record) -> Mapping[str, Mapping[str, str]]:
-    """Arm → statement → its query plan, of inspection.json; empty where there is none."""
+def read_inspection(record: Record) -> Inspection | None:
+    """inspection.json; None where there is none."""
     if not (record.directory / INSPECTION).exists():
-        return {}
-    return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION)).plans
+        return None
+    return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION))
 
 
 def read_verdict(record: Record) -> Verdict | None:

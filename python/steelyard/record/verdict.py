@@ -221,6 +221,11 @@ class TimePart(Frozen):
     """Joint 95 % interval of the difference, over all parts; None: unbounded."""
     high_us: float | None
 
+    @property
+    def is_below_noise(self) -> bool:
+        """Whether an arm has less than no time of it: a remainder, smaller than its noise."""
+        return min(self.control_us, self.arm_us) < 0
+
 
 BottleneckKind = Literal[
     "processor",
@@ -261,6 +266,12 @@ class TimeParts(Frozen):
     """The part of `with_queue` that is named as the cause of the difference; None: none is."""
     bottlenecks: tuple[Bottleneck, ...] = ()
     """Of the control, and of the arm."""
+
+    @property
+    def named_cause(self) -> TimePart | None:
+        """The cause, where its part is no remainder below its noise in either arm."""
+        noise = {part.part for part in self.parts if part.is_below_noise}
+        return None if self.cause is None or self.cause.part in noise else self.cause
 
 
 class Lateness(Frozen):

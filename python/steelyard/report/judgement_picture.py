@@ -18,6 +18,7 @@ from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.report.charts.drawing import CHARACTER, Drawing, save
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log
+from steelyard.wording.row_phrases import as_published
 
 WIDTH = 920
 INTERVAL_HEIGHT = 150
@@ -162,7 +163,7 @@ def draw_rows(
     drawing.text(_LEFT, 14, title, "strong")
     for tick in value_ticks(y):
         drawing.line(x.start, y(tick), x.end, y(tick), "grid")
-        drawing.text(_LEFT - 8, y(tick) + 4, f"{tick:g}", "quiet", "end")
+        drawing.text(_LEFT - 8, y(tick) + 4, as_published(tick, 6), "quiet", "end")
     _draw_levels(drawing, levels, x, y, arm_class)
     if len(values) <= MOST_DOTS:
         lone = set(far)

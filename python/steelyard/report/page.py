@@ -173,6 +173,7 @@ def _context(source: PageSource) -> dict[str, Any]:
         "price": tables.page_price(verdict.pages) if verdict and verdict.pages else "",
         "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
+        "by_arm": source.differences if len(source.differences) > 1 else {},
         "default_rows": build_differences.default_rows(defaults),
         "only_lines": build_differences.only_lines(defaults, plan.control),
         "loads_line": build_differences.loads_line(verdict.loads if verdict else None),

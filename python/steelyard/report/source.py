@@ -12,14 +12,14 @@ from steelyard.model.errors import RecordError
 from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
-from steelyard.record.environment import Environment
+from steelyard.record.environment import ArmDifferences, Environment
 from steelyard.record.epoch import EpochLine
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.plan import Plan
 from steelyard.record.reader import (
     read_environment,
+    read_inspection,
     read_plan,
-    read_query_plans,
     read_slices,
     read_telemetry,
     read_verdict,
@@ -102,6 +102,8 @@ class PageSource:
     environment: Environment
     plans: Mapping[str, Mapping[str, str]]
     """Arm → statement → its query plan; empty where none were read."""
+    differences: Mapping[str, ArmDifferences]
+    """Arm → in what its settings differ from the control's; empty where that was not kept."""
     verdict: Verdict | None
     epochs: tuple[PageEpoch, ...]
     events: tuple[Event, ...]
@@ -152,13 +154,17 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
     environment, verdict = read_environment(record) or Environment(), read_verdict(record)
+    inspection = read_inspection(record)
     return PageSource(
         directory=directory,
         title=title,
         question=question,
         plan=plan,
         environment=environment,
-        plans=read_query_plans(record),
+        plans={} if inspection is None else inspection.plans,
+        differences={arm: about.differences for arm, about in inspection.arms.items()}
+        if inspection is not None
+        else {},
         verdict=verdict,
         epochs=tuple(PageEpoch.of(line, plan.processors) for line in telemetry.epochs),
         events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),

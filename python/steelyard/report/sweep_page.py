@@ -22,6 +22,7 @@ from steelyard.report.charts.scale import Linear
 from steelyard.report.charts.upright import LEFT, LOWER, RIGHT, UPPER, draw_joined
 from steelyard.report.page import style_sheet, templates
 from steelyard.report.tables import amount
+from steelyard.study.change import short_key
 from steelyard.wording.sweep_sentences import reading
 
 _HEIGHT, _DIFFERENCE_HEIGHT = 260, 300
@@ -98,7 +99,7 @@ def draw_sweep(swept: Swept, arm: str, width: float) -> Markup:
     reach = max(swept.margin_percent * 1.6, *(abs(end) * 1.12 for end in ends), 0.1)
     reach = min(reach, _MOST_PERCENT)
     description = "; ".join(f"{value}: {reading(line)}" for value, line in contrasts)
-    name = swept.key.rpartition(".")[2]
+    name = _name(swept)
     drawing = Drawing(width, _DIFFERENCE_HEIGHT, f"{arm} by {name}", description)
     draw_joined(drawing, reach, swept.margin_percent, contrasts, name)
     return drawing.svg()
@@ -145,7 +146,7 @@ def render_sweep(swept: Swept) -> str:
 
 
 def _name(swept: Swept) -> str:
-    return swept.key.rpartition(".")[2]
+    return short_key(swept.key)
 
 
 def _arm(swept: Swept, arm: str) -> SweptArm:

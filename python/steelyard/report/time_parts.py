@@ -42,15 +42,10 @@ def difference_text(part: TimePart) -> str:
 def shown_difference(part: TimePart) -> str:
     """The difference of a part as it was measured; words for that of a remainder below its own
     noise. (Where the queue is divided among its makers, a share below zero is arithmetic.)"""
-    return NO_INFORMATION if is_below_noise(part) else difference_text(part)
+    return NO_INFORMATION if part.is_below_noise else difference_text(part)
 
 
 BELOW_NOISE = "below noise"
-
-
-def is_below_noise(part: TimePart) -> bool:
-    """Whether an arm has less than no time of it: what is left of others, whose noise is larger."""
-    return min(part.control_us, part.arm_us) < 0
 
 
 def _figures(value: float) -> str:
@@ -62,9 +57,8 @@ def cause_sentence(breakdown: TimeParts) -> str:
     """What the difference is made of, without a full stop."""
     whole = breakdown.arm_us - breakdown.control_us
     of_whole = f"of {signed_us(whole)} a transaction"
-    cause = breakdown.cause
-    noise = [part.part for part in breakdown.parts if is_below_noise(part)]
-    if cause is None or cause.part in noise:
+    cause = breakdown.named_cause
+    if cause is None:
         return f"no cause found: no part covers half {of_whole} for sure"
     queue = ", with the queue for it" if cause.part == "processor" else ""
     return f"{PART_NAMES[cause.part]}{queue}: {difference_text(cause)} {of_whole}"
@@ -81,7 +75,7 @@ def part_rows(breakdown: TimeParts) -> list[dict[str, str]]:
         "with_queue": "",
         "note": "",
     }
-    cause = None if breakdown.cause is None else breakdown.cause.part
+    cause = None if breakdown.named_cause is None else breakdown.named_cause.part
     divided = {part.part: difference_text(part) for part in breakdown.with_queue}
     return [*(_row(part, cause, divided.get(part.part, "")) for part in breakdown.parts), whole]
 
@@ -93,7 +87,7 @@ def _row(part: TimePart, cause: str | None, with_queue: str) -> dict[str, str]:
         "arm": time_text(part.arm_us),
         "reading": shown_difference(part),
         "with_queue": with_queue,
-        "note": "the cause" if part.part == cause and not is_below_noise(part) else "",
+        "note": "the cause" if part.part == cause else "",
     }
 
 

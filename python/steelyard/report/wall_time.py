@@ -9,7 +9,7 @@ import math
 
 from markupsafe import Markup
 
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S, format_duration, format_share
 from steelyard.record.spent import UNDER_LOAD, Phase, Spent
 from steelyard.record.verdict import Verdict
 from steelyard.report.charts.drawing import Drawing
@@ -78,7 +78,7 @@ def phase_rows(spent: Spent) -> list[dict[str, str]]:
 
 def _row(name: str, seconds: float, share: float) -> dict[str, str]:
     time = format_duration(seconds * NS_PER_S)
-    return {"phase": name, "time": time, "share": f"{100 * share:.1f} %"}
+    return {"phase": name, "time": time, "share": format_share(share)}
 
 
 def _time(seconds: float) -> str:

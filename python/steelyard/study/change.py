@@ -42,6 +42,13 @@ def key_of(change: str) -> str:
     return change.partition("=")[0].strip()
 
 
+def short_key(key: str) -> str:
+    """A key without the tables it is in: `"clients"` of `"workload.clients"`. The name of a setting
+    may hold dots, and stays whole: `"auto_explain.log_min_duration"`."""
+    _, is_setting, setting = f".{key}".partition(".settings.")
+    return setting if is_setting else key.rpartition(".")[2]
+
+
 def toml_text(value: object) -> str:
     """A value as TOML has it."""
     if isinstance(value, bool):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.model.errors import UsageError
+from steelyard.study.change import short_key
 
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 MOST = 32
@@ -21,8 +22,8 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """The key without the stage it belongs to: `"clients"`."""
-        return self.key.rpartition(".")[2]
+        """The key without the tables it is in: `"clients"`."""
+        return short_key(self.key)
 
     def overrides(self, changes: Sequence[str], value: str) -> list[str]:
         """The changes of a study at one point. Arms are judged once, at the end of the plan: so

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from steelyard.model.units import NO_INFORMATION, format_digits, format_percent, spread_words
+from steelyard.model.units import (
+    NO_INFORMATION,
+    format_digits,
+    format_percent,
+    interval_decimals,
+    spread_words,
+)
 from steelyard.record.contrast import (
     ContrastDetails,
     ContrastLine,
@@ -69,11 +75,16 @@ def reading_text(interval: PercentInterval) -> str:
 
 
 def digits_for(ends: Ends) -> int:
-    """Decimals worth showing: two, fewer for wide intervals, more for very narrow ones."""
+    """Decimals worth showing: two, fewer for wide intervals, more for very narrow ones and for one
+    that leaves zero out by less."""
     low, high = ends
-    if low is None or high is None or high <= low:
-        return 2
-    width = high - low
+    usual = 2
+    if low is not None and high is not None and high > low:
+        usual = _digits_of(high - low)
+    return interval_decimals(low, high, usual)
+
+
+def _digits_of(width: float) -> int:
     for limit, digits in _DIGITS:
         if width >= limit:
             return digits
@@ -94,7 +105,8 @@ def sentence_text(contrast: ReadContrast) -> str:
             small = ", though a small difference is there" if contrast.nonzero else ""
             return f"{arm} and {control} are equivalent{small}: {size.removeprefix('read ')}."
         case "invalid":
-            return f"The weighing of {arm} against {control} is invalid; it {size}."
+            it = "it " if size.startswith("read ") else ""
+            return f"The weighing of {arm} against {control} is invalid; {it}{size}."
         case _ if size.startswith("read "):
             return f"Inconclusive: {arm} against {control} {size}."
         case _:

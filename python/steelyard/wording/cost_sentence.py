@@ -10,11 +10,11 @@ from steelyard.record.capacity import Cost
 
 
 def with_sentences(costs: Sequence[Cost]) -> tuple[Cost, ...]:
-    """The control's first; the others with their sentence."""
+    """The control's first; the others with their sentence, where they are compared with it."""
     if not costs:
         return ()
     control, *others = costs
-    sentences = [cost_sentence(cost, control) for cost in others]
+    sentences = [cost_sentence(cost, control) if cost.control else "" for cost in others]
     return (
         control,
         *(

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
 from steelyard.evaluation.observations.numbers import Step
 from steelyard.model.units import format_percent, percent_of_log
+
+
+def as_published(value: float, digits: int) -> str:
+    """In that many significant digits, as files have figures: without an exponent and without
+    groups of three, `"1000"`, `"0.0125"`."""
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
 
 
 def step_words(steps: Sequence[Step], most: int = 4) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from steelyard.model.units import format_reading
 from steelyard.record.sweep import Swept, SweptContrast, SweptPoint
+from steelyard.study.change import short_key
 from steelyard.wording.contrast_text import QUANTITIES
 
 
@@ -19,7 +20,6 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
     32; −4.1 % [−6.0, −2.2] at 256`. Another metric than throughput is named: `by clients, mean
     latency of on against off: slower, +4.1 % [2.2, 6.0], at 256`."""
-    name = key.rpartition(".")[2]
     contrasts = [
         (point.value, contrast)
         for point in points
@@ -32,10 +32,10 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     parts = []
     if equal:
         within = f"equivalent within ±{margin_percent:g} %"
-        first = [value for value, _ in contrasts[: len(equal)]]
-        if len(equal) == len(contrasts):
+        values = [point.value for point in points]
+        if equal == values:
             parts.append(f"{within} everywhere ({', '.join(equal)})")
-        elif len(equal) > 1 and first == equal and _is_number(equal[-1]):
+        elif len(equal) > 1 and equal == values[: len(equal)] and _is_number(equal[-1]):
             parts.append(f"{within} up to {equal[-1]}")
         else:
             parts.append(f"{within} at {_listed(equal)}")
@@ -55,7 +55,7 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     if failed:
         parts.append(f"could not be weighed at {_listed(failed)}")
     metric = _metric([contrast for _, contrast in contrasts])
-    return f"by {name}, {metric}{arm} against {control}: {'; '.join(parts)}"
+    return f"by {short_key(key)}, {metric}{arm} against {control}: {'; '.join(parts)}"
 
 
 def _metric(contrasts: Sequence[SweptContrast]) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from record.made import details_of
+from record.made import details_of, line_of, verdict_of
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
+from steelyard.report.answer.capacity_rows import cost_rows
+from steelyard.report.answer.measured import figures
 from steelyard.study.study import Study
 from steelyard.wording.cost_sentence import with_sentences
 
@@ -80,6 +83,37 @@ def test_an_unbounded_end_stays_unbounded() -> None:
     assert off.high_percent is None
     assert off.low_percent is not None
     assert "unbounded" in off.sentence
+
+
+def test_an_invalid_weighing_prices_each_arm_and_compares_none() -> None:
+    invalid = replace(contrast(RATES, 0.17, 0.20), verdict=Decision(VerdictKind.INVALID))
+    on, off = with_sentences(costs(study(), [invalid]))
+    assert on.per_million > 0
+    assert off.per_million > 0
+    assert (off.control, off.estimate_percent, off.sentence) == ("", None, "")
+    [shown, _] = cost_rows(verdict_of(line_of(arm="off", control="on"), costs=(off, on)))
+    assert (shown["arm"], shown["reading"]) == ("off", "–")
+
+
+def test_two_arms_are_not_compared_by_what_each_costs_against_the_control() -> None:
+    arms = [{"name": "off", "price": PRICES[1]}, {"name": "third", "price": PRICES[0]}]
+    first = contrast(RATES, 0.17, 0.20)
+    epochs = tuple(
+        epoch.model_copy(update={"throughput": {"on": 1000.0, "third": 900.0 + epoch.epoch}})
+        for epoch in first.details.epochs
+    )
+    details = first.details.model_copy(update={"epochs": epochs})
+    third = replace(first, arm="third", details=details)
+    priced = with_sentences(costs(study(arms=arms), [first, third]))
+    lines = [line_of(arm=arm, control="on") for arm in ("off", "third")]
+    pair = line_of(arm="third", control="off")
+    verdict = verdict_of(*lines, pairs=(pair,), costs=priced)
+    against_control, of_two = (
+        dict(figures(verdict, line))["a million transactions cost"] for line in (lines[1], pair)
+    )
+    assert "% [" in against_control
+    assert of_two.endswith(" USD")
+    assert "%" not in of_two
 
 
 def test_without_prices_or_epochs_there_are_no_costs() -> None:

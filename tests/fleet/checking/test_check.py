@@ -12,7 +12,8 @@ from driver.served import Server
 from fleet.load_generators.false_clock import FarHand, FarMachines
 from steelyard.cli.views.machine.fleet_check_view import check_json, check_lines
 from steelyard.fleet.checking import check as of_check
-from steelyard.fleet.checking.check import check
+from steelyard.fleet.checking.check import ClusterCheck, LoadCheck, check
+from steelyard.model.estimate import UNBOUNDED, Interval
 
 __all__ = ["server"]
 
@@ -42,6 +43,25 @@ def test_round_trips_and_clocks_are_found_without_a_server(machines: FarMachines
         assert abs(link.offset.value_ns - apart_ns) <= link.offset.bound_ns + 2 * MS
         assert abs(link.drift.ns_per_s - hand.drift * 1e9) <= link.drift.bound_ns_per_s
     assert any(line.startswith("far: ") for line in check_lines(found))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words", "ends"),
+    [
+        (Interval(-0.01, 0.02), "+0.50 % [−1.00, +2.02] over blocks of one epoch", (-0.995, 2.02)),
+        (UNBOUNDED, "not known: both arms worked in fewer than two blocks", (None, None)),
+    ],
+)
+def test_arms_that_hardly_worked_have_no_ratio(
+    ratio: Interval, words: str, ends: tuple[float | None, float | None]
+) -> None:
+    load = LoadCheck(18, 4, (1,) * 18, ratio, {"near": 100.0}, {"near": 0.5})
+    found = ClusterCheck((), load, 4.0)
+    assert f"  arm to arm   {words}" in check_lines(found)
+    told = json.loads(check_json(found))["load"]
+    assert [told["low_percent"], told["high_percent"]] == [
+        end if end is None else pytest.approx(end, abs=0.001) for end in ends
+    ]
 
 
 @pytest.mark.long

@@ -53,6 +53,7 @@ SAMPLES = (
     epochs.StartOrderMatters(_CHECK),
     epochs.CarriedOver("off", "on", _CHECK),
     epochs.UnequalDrops(*_COUNTS),
+    epochs.UnequalDrops("off", "on", (1, 7), (12_000, 11_900)),
     epochs.UnequalFailures(*_COUNTS),
     epochs.UnequalClientsGivenUp(*_COUNTS),
     epochs.ClientsGivenUp(*_COUNTS),
@@ -107,10 +108,12 @@ SAMPLES = (
     numbers.WrongRowsReturned("off", 3, 900),
     numbers.UnequalOutcomes("on", "off", (0, 4200), (10_000, 14_000)),
     numbers.UnequalFailureCounts("pg17", "pg16", (216_000, 24), (12, 12)),
+    numbers.UnequalFailureCounts("pg17", "pg16", (1, 240), (1, 1)),
     numbers.QuotedOfRuns(ThreatKind.STEAL, "5.0% of processor time was stolen", 1),
     numbers.QuotedOfRuns(ThreatKind.STEAL, "5.0% of processor time was stolen", 20),
     numbers.ClosedLoopBroken("off", 256, 879.99, 267.49, 235.39, 290.91),
     numbers.ClosedLoopBroken("on", 8, 1000, 10, 10, 8),
+    numbers.ClosedLoopBroken("on", 16, 1_234_567.8, 10_000, 12_345_678, 0.01296),
     numbers.OrderNotDrawn(alternating=False),
     numbers.OrderNotDrawn(alternating=True),
     numbers.ArmsMovedMeanwhile((("off", 0.151), ("on", 0.1482))),
@@ -154,6 +157,7 @@ SAMPLES = (
     capacity.LimitNeverCrossed("off", 24, 1, 12),
     capacity.DriverLate("off", 3_000_000.0, 10, 250),
     capacity.ClientsTooFew("off", 16, 0.75, 0.5),
+    capacity.ClientsTooFew("off", 1, 0.75, 0.5),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ("wal_compression",)),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ("fsync", "wal_level")),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ()),
@@ -165,6 +169,7 @@ SAMPLES = (
     cycles.WriteBackShared(("off", "pglz"), (8e6, 4e6), (6e6, 6e6), 3.04, 0.5),
     cycles.LogSpacesCheckpoints("off", "on", 4.04, 15.96, 5, 6),
     pool_warmth.PoolNotWarm((pool_warmth.ReadsFell("off", 0.91, 0.59, None),), None),
+    pool_warmth.PoolNotWarm((pool_warmth.ReadsFell("on", 12_345.6, 11_870.2, 11_020.0),), None),
     pool_warmth.PoolNotWarm(
         (pool_warmth.ReadsFell("on", 1.412, 1.404, 1.3961), _FELL),
         pool_warmth.ContrastMoved(None),
@@ -212,7 +217,7 @@ SAMPLES = (
     machine.DrivesHot(
         (
             machine.SlowedDown("nvme0n1", "light", 3, 12),
-            machine.SlowedDown("nvme0n1", "heavy", 0, 2),
+            machine.SlowedDown("nvme0n1", "heavy", 1, 2),
             machine.AboveTemperature("nvme0n1", "warning", 1),
             machine.DriveWarning("nvme1n1", TOO_HOT, new=True),
         )
@@ -236,6 +241,7 @@ SAMPLES = (
     memory.PageCacheBypassed("debug_io_direct", (("on", "data, wal"), ("off", "data"))),
     memory.FilesStayedCached(0.0107, 1, 2),
     run.WrongRows("off", 3),
+    run.WrongRows("off", 1),
     run.ChecksViolated("on", 1, "sum(abalance) is 1 but 0", 1),
     run.ChecksViolated("on", 1, "sum(abalance) is 1 but 0", 4),
     run.BackgroundInOneArm("checkpoints", (("on", 0.0), ("off", 4.0))),

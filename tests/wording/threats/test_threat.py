@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard.cli.commands import COMMANDS
+from steelyard.evaluation.observations.numbers import ClosedLoopBroken
 from steelyard.evaluation.threats.epochs import WeighedBefore
+from steelyard.evaluation.threats.pool_warmth import PoolNotWarm, ReadsFell
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat import Threat, ThreatKind
 from steelyard.wording.threats.threat import TEXTS, threat_of
@@ -63,6 +67,14 @@ def test_the_sentences_are_those_that_were_read_and_found_good() -> None:
         for threat in (threat_of(sample),)
     ]
     assert "\n".join(lines) + "\n" == GOLDEN.read_text(encoding="utf-8")
+
+
+@given(st.floats(1e-7, 1e9), st.floats(1.05, 100.0))
+def test_no_figure_has_an_exponent(figure: float, times: float) -> None:
+    fell = ReadsFell("on", figure * times, figure, figure / times)
+    broken = ClosedLoopBroken("on", 8, figure, figure * times, figure / times, figure)
+    for observation in (PoolNotWarm((fell,), None), broken):
+        assert not re.search(r"\de[+-]?\d", threat_of(observation).seen)
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: type(sample).__name__)

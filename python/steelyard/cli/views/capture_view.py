@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S, format_duration, format_share
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
@@ -51,7 +51,7 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
     for name, kind in captured.scripts:
         mean = f"{_mean_ms(kind):.3f} ms" if kind.timed else "-"
         think = f"{1000 * statistics.median(kind.think_s):.1f} ms" if kind.think_s else "-"
-        share = f"{100 * kind.count / total:.1f} %"
+        share = format_share(kind.count / total)
         calls = f"  calls {', '.join(kind.calls)}: may write" if kind.calls else ""
         writes = "  writes" if kind.writes else calls
         values = f"{kind.columns} × {len(kind.rows)}" if kind.columns else "none"
@@ -64,7 +64,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     ledger = captured.ledger
     if ledger.timed and not ledger.is_timed:
         yield (
-            f"note: the log has the durations of {100 * ledger.timed_share:.1f} % of the "
+            f"note: the log has the durations of {format_share(ledger.timed_share)} of the "
             "statements, the slow ones: shares of the time are not known, and kinds are ranked by "
             "their number; log_min_duration_statement = 0 logs all durations"
         )
@@ -137,7 +137,7 @@ def _sent(captured: Captured) -> str:
     """How statements are sent, and how they came."""
     came, total = captured.protocols, captured.protocols.total()
     others = [
-        f"{100 * came[protocol] / total:.1f} % came {protocol}"
+        f"{format_share(came[protocol] / total)} came {protocol}"
         for protocol in came
         if protocol != captured.mode and came[protocol]
     ]
@@ -185,8 +185,8 @@ def _mean_ms(kind: TransactionKind) -> float:
 
 
 def _shares(count: float, seconds: float | None) -> str:
-    of_time = "" if seconds is None else f", {100 * seconds:.1f} % of their time"
-    return f"{100 * count:.1f} % of the statements{of_time}"
+    of_time = "" if seconds is None else f", {format_share(seconds)} of their time"
+    return f"{format_share(count)} of the statements{of_time}"
 
 
 def captured_json(captured: Captured, passed: Passed | None = None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
 from steelyard.model.units import format_digits
-from steelyard.report.drill.grids import text_of
+from steelyard.report.drill.grids import noticed_of_100, text_of
 from steelyard.report.drill.page import COLUMNS, grids, table, ways
 
 Facts = Mapping[str, Any]
@@ -112,7 +112,7 @@ def matrix(
         line = f"{fault.ljust(width)} {times:6}"
         for check, arm, _ in columns:
             noticed, of = cells.get((check, arm), (0, 0))
-            line += f" {100 * noticed / of:11.0f}" if of else f" {'-':>11}"
+            line += f" {noticed_of_100(noticed, of) if of else '-':>11}"
         lines.append(line)
     return lines
 

@@ -12,7 +12,7 @@ from steelyard.driver.answer import SliceProgress
 from steelyard.driver.summary import Ramp, ScriptSummary, Summary
 from steelyard.model.endpoint import POSTGRES, error_words
 from steelyard.model.readings import Reading
-from steelyard.model.units import NS_PER_S, NS_PER_US, format_digits
+from steelyard.model.units import NS_PER_S, NS_PER_US, counted, format_digits
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def readable(driven: Driven) -> list[str]:
     latency = load.latency_us
     lines = [
         f"transactions   {load.transactions} in {load.seconds:.2f} s "
-        f"({driven.clients} clients, {driven.threads} threads, {driven.mode}, "
+        f"({counted(driven.clients, 'clients')}, {counted(driven.threads, 'threads')}, "
+        f"{driven.mode}, "
         f"placement {driven.placement}, seed {driven.seed})",
         f"throughput     {load.throughput:.1f} per second",
     ]
@@ -74,7 +75,7 @@ def readable(driven: Driven) -> list[str]:
     for name, amount in driven.work.items():
         lines.append(f"work           {amount:.1f} {name.replace('_', ' ')} a minute")
     if driven.violations is not None:
-        lines.append(f"consistency    {len(driven.violations)} violations")
+        lines.append(f"consistency    {counted(len(driven.violations), 'violations')}")
         lines += [f"  {violation}" for violation in driven.violations]
     if driven.encryption:
         lines.append(f"encryption     {driven.encryption}")

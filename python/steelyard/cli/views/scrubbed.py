@@ -16,7 +16,7 @@ from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.outcome import ScrubOutcome
 from steelyard.integrity.scrub.wal import format_lsn
-from steelyard.model.units import NS_PER_S, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration
 
 MAX_SHOWN = 20
 NO_GUESSES = ("more than one bit", "cannot tell")
@@ -61,7 +61,7 @@ class ProgressLine:
 def progress_line(read: int, total: int, wrong: int, again: int, seconds: float) -> str:
     """`"1200 MB of 4096 MB, 29 %, 512 MB/s, 5.6 s left, 2 suspects"`."""
     if again:
-        return f"looking again at {again} suspects, over 8 s and more"
+        return f"looking again at {counted(again, 'suspects')}, over 8 s and more"
     rate = read / seconds if seconds > 0 else 0.0
     parts = [f"{format_bytes(read)} of {format_bytes(total)}"]
     parts.append(f"{100 * read / total:.0f} %" if total else "100 %")
@@ -69,7 +69,7 @@ def progress_line(read: int, total: int, wrong: int, again: int, seconds: float)
     if rate > 0 and total > read:
         parts.append(f"{format_duration(round((total - read) / rate * NS_PER_S))} left")
     if wrong:
-        parts.append(f"{wrong} suspects")
+        parts.append(counted(wrong, "suspects"))
     return ", ".join(parts)
 
 
@@ -80,12 +80,15 @@ def render(outcome: ScrubOutcome) -> str:
     lines = [
         f"{outcome.path}: PostgreSQL {layout.major}, {outcome.run_state.value}, "
         f"checksums {'on' if layout.checksums else 'off'}",
-        f"{outcome.blocks} blocks in {outcome.files} files, {format_bytes(outcome.bytes)} in "
+        f"{counted(outcome.blocks, 'blocks')} in {counted(outcome.files, 'files')}, "
+        f"{format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
     ]
     if outcome.empty:
+        are = "is" if outcome.empty == 1 else "are"
         lines.append(
-            f"{outcome.empty} blocks are all zeroes: never written, or lost; no check tells which"
+            f"{counted(outcome.empty, 'blocks')} {are} all zeroes: never written, or lost; no "
+            "check tells which"
         )
     lines += _passed_over(outcome, "blocks")
     lines += _listed("needs WAL replay", outcome.needs_replay, len(outcome.needs_replay))
@@ -106,9 +109,11 @@ def _passed_over(outcome: ScrubOutcome | InnodbOutcome, blocks: str) -> list[str
     """Notes, and what was not looked at, or looked at again; `blocks`: what they are called."""
     lines = [f"note: {note}" for note in outcome.notes]
     if outcome.transient:
-        lines.append(f"{outcome.transient} {blocks} were just being written: sound at a later look")
+        were = "was" if outcome.transient == 1 else "were"
+        passed = counted(outcome.transient, blocks)
+        lines.append(f"{passed} {were} just being written: sound at a later look")
     if outcome.vanished:
-        lines.append(f"{len(outcome.vanished)} files vanished meanwhile")
+        lines.append(f"{counted(len(outcome.vanished), 'files')} vanished meanwhile")
     lines += [f"skipped: {path}: {reason}" for path, reason in outcome.skipped[:MAX_SHOWN]]
     if (more := len(outcome.skipped) - MAX_SHOWN) > 0:
         lines.append(f"... and {more} more skipped; --json lists them")
@@ -205,7 +210,8 @@ def render_innodb(outcome: InnodbOutcome) -> str:
     rate = outcome.bytes / outcome.seconds if outcome.seconds else 0.0
     lines = [
         f"{outcome.path}: InnoDB, {outcome.life}",
-        f"{outcome.blocks} pages in {outcome.files} files, {format_bytes(outcome.bytes)} in "
+        f"{counted(outcome.blocks, 'pages')} in {counted(outcome.files, 'files')}, "
+        f"{format_bytes(outcome.bytes)} in "
         f"{format_duration(outcome.seconds * NS_PER_S)} ({format_bytes(rate)}/s)",
         "sound pages by what they carry: "
         + (", ".join(f"{name} {count}" for name, count in outcome.carried.items()) or "none"),

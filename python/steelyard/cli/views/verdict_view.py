@@ -13,8 +13,8 @@ from textwrap import shorten
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.script_lines import query_lines, script_lines, statement_cost_lines
 from steelyard.cli.views.text_layout import contrast_table, wrapped
-from steelyard.model.threat import Threat
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.threat import Threat, ThreatKind
+from steelyard.model.units import NS_PER_S, counted, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
 from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
@@ -254,7 +254,8 @@ def _plans(verdict: Verdict, width: int) -> list[str]:
         statement = shorten(plan.statement, _SHORT_STATEMENT, placeholder=" …")
         lines += wrapped(f"plan{arm} flipped: {flip}{time} ({statement})", width, "")
     left_out = len(plans) - _MOST_PLANS
-    return [*lines, *([f"and {left_out} plans more, in the report"] if left_out > 0 else [])]
+    more_plans = counted(left_out, "plans")
+    return [*lines, *([f"and {more_plans} more, in the report"] if left_out > 0 else [])]
 
 
 def _script_of(plan: FlippedPlan) -> str:
@@ -330,13 +331,16 @@ _NAMES = {"queue": "processor wait", "locks": "lock"}
 
 def verdict_json(verdict: Verdict) -> str:
     """One object: what verdict.json holds; where the time of a transaction goes is in its contrast
-    too, in µs, as `parts` and `cause` (a part's name, or null)."""
+    too, in µs, as `parts` and `cause` (a part's name, or null). `scope`: whether chance drew the
+    arms' places on this machine, or each arm is a running server as it stands."""
     times = {time.arm: time for time in verdict.time}
     facts = verdict.to_json()
     contrasts = [
         {**line.to_json(), **_time_facts(times.get(line.arm))} for line in verdict.contrasts
     ]
-    return json.dumps({**facts, "contrasts": contrasts, "scope": "machine"})
+    threats = {threat.name for line in verdict.contrasts for threat in line.threats}
+    scope = "instances" if ThreatKind.ADDRESS_ONLY in threats else "machine"
+    return json.dumps({**facts, "contrasts": contrasts, "scope": scope})
 
 
 def _time_facts(time: TimeParts | None) -> Mapping[str, object]:
@@ -353,5 +357,6 @@ def _time_facts(time: TimeParts | None) -> Mapping[str, object]:
         }
         for part in time.parts
     ]
-    cause = time.cause.part if time.cause is not None else None
-    return {"parts": parts, "cause": None if cause is None else _NAMES.get(cause, cause)}
+    cause = time.named_cause
+    name = None if cause is None else _NAMES.get(cause.part, cause.part)
+    return {"parts": parts, "cause": name}

@@ -27,7 +27,7 @@ from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.readings import ProfileName, WorkKind
-from steelyard.model.units import format_bytes, format_percent, percent_of_log
+from steelyard.model.units import counted, format_bytes, format_percent, percent_of_log
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_recorded_study, read_study, write_study
@@ -67,7 +67,8 @@ def search_lines(best: BestCandidate, width: int) -> list[str]:
 def _row(trial: Trial) -> str:
     ratio = trial.log_ratio
     reading = "-" if ratio is None else format_percent(percent_of_log(ratio), 1)
-    return f"{trial.name:<10}{reading:>10}  {len(trial.log_ratios)} epochs  {trial.outcome}"
+    epochs = counted(len(trial.log_ratios), "epochs")
+    return f"{trial.name:<10}{reading:>10}  {epochs}  {trial.outcome}"
 
 
 def _shrinkage(winner: Trial, best: BestCandidate) -> str:

@@ -25,7 +25,7 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Sw
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.report.tables import amount
-from steelyard.study.change import Change
+from steelyard.study.change import Change, short_key
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
@@ -61,7 +61,7 @@ def _arms(swept: Swept) -> list[str]:
 
 
 def _table(swept: Swept, arm: str) -> Iterator[str]:
-    name = swept.key.rpartition(".")[2]
+    name = short_key(swept.key)
     rows = [
         (point.value, contrast)
         for point in swept.points

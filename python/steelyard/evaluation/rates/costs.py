@@ -16,13 +16,15 @@ from steelyard.analysis.decision.looks import CONFIDENCE
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import percent_or_none
+from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.price import Price, parse_price
 from steelyard.record.capacity import Cost
 from steelyard.study.study import Study
 
 
 def costs(study: Study, contrasts: Sequence[WeighedContrast]) -> tuple[Cost, ...]:
-    """Of every arm, the control first; none where the study has no prices, or an arm no epoch."""
+    """Of every arm, the control first, compared with it but where nothing can be said of the two;
+    none where the study has no prices, or an arm no epoch."""
     prices = {arm.name: parse_price(arm.price) for arm in study.every_arm if arm.price is not None}
     if not prices or not contrasts:
         return ()
@@ -32,8 +34,10 @@ def costs(study: Study, contrasts: Sequence[WeighedContrast]) -> tuple[Cost, ...
     rows = [control]
     for contrast in contrasts:
         cost = _cost(contrast.arm, prices[contrast.arm], contrast)
-        if cost is not None:
-            rows.append(_compared(cost, control, prices, contrast))
+        if cost is None:
+            continue
+        invalid = contrast.verdict.kind is VerdictKind.INVALID
+        rows.append(cost if invalid else _compared(cost, control, prices, contrast))
     return tuple(rows)
 
 

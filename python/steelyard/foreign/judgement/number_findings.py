@@ -22,7 +22,13 @@ from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
 from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.wording.row_phrases import ratio_words, rows_lie, step_words, trend_words
+from steelyard.wording.row_phrases import (
+    as_published,
+    ratio_words,
+    rows_lie,
+    step_words,
+    trend_words,
+)
 
 TYPICAL_SCATTER = (0.01, 0.02, 0.05)
 """From one repetition to the next: quiet metal of one's own, a tuned cloud machine, a shared one
@@ -176,9 +182,9 @@ def _little(comparison: Comparison) -> Iterator[Finding]:
         implied_ms = 1e3 * point.clients / point.throughput
         yield Finding(
             "Little's law",
-            f"{arm}: {point.clients:g} clients at {point.throughput:.6g} transactions/s mean "
-            f"{implied_ms:.4g} ms; given are {1e3 * point.latency_s:.5g} ms, which keep {busy:.4g} "
-            "busy",
+            f"{arm}: {point.clients:g} clients at {as_published(point.throughput, 6)} "
+            f"transactions/s mean {as_published(implied_ms, 4)} ms; given are "
+            f"{as_published(1e3 * point.latency_s, 5)} ms, which keep {as_published(busy, 4)} busy",
             {
                 "clients": point.clients,
                 "throughput": point.throughput,
@@ -232,7 +238,7 @@ def _amount(repetitions: int) -> str:
 
 def _two_digits(value: float) -> str:
     """Two significant digits, more before the point: `0.36`, `14`, `380`."""
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 10 else as_published(value, 2)
 
 
 def _number(value: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.model.price import money_with_ends
-from steelyard.model.units import NS_PER_US, format_duration, format_rate
+from steelyard.model.units import format_rate
 from steelyard.record.capacity import Capacity
 from steelyard.record.verdict import Verdict
 from steelyard.wording.contrast_text import reading_text
@@ -23,11 +23,8 @@ def capacity_rows(verdict: Verdict) -> list[dict[str, str]]:
 
 
 def capacity_limit(verdict: Verdict) -> str:
-    """`"p99 ≤ 20 ms"`; empty: no rate was searched."""
-    first = next(iter(verdict.capacity), None)
-    if first is None:
-        return ""
-    return f"{first.quantile} ≤ {format_duration(first.limit_us * NS_PER_US)}"
+    """`"p99 ≤ 20 ms"`, with every digit of the limit; empty: no rate was searched."""
+    return verdict.contrasts[0].metric.removeprefix("rate at ") if verdict.capacity else ""
 
 
 def _ends(row: Capacity) -> str:

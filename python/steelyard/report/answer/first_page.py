@@ -81,14 +81,22 @@ def _weighed(source: PageSource) -> Rows:
 
 
 def _difference(source: PageSource) -> str:
-    """`"data_checksums: on against off"`, the control's value first; of builds their versions."""
+    """`"data_checksums: on → off"`, the control's value first; of several arms behind the name of
+    each, and of builds alone the arms."""
     plan, verdict = source.plan, source.verdict
+    others = [arm for arm in source.arms if arm != plan.control]
     declared = verdict.differences.declared if verdict else ()
-    changes = [f"{name}: {ours} → {theirs}" for name, ours, theirs in declared[:MOST_DIFFERENCES]]
-    if len(declared) > MOST_DIFFERENCES:
-        changes.append(f"and {len(declared) - MOST_DIFFERENCES} more")
-    arms = " → ".join([plan.control, ", ".join(arm for arm in source.arms if arm != plan.control)])
-    return "; ".join(changes) or arms
+    changes = [f"{name}: {ours} → {theirs}" for name, ours, theirs in declared]
+    if len(others) > 1:
+        changes = [
+            f"{arm}: {name}: {ours} → {theirs}"
+            for arm, differences in source.differences.items()
+            for name, ours, theirs in differences.declared
+        ]
+    listed = changes[:MOST_DIFFERENCES]
+    if len(changes) > MOST_DIFFERENCES:
+        listed.append(f"and {len(changes) - MOST_DIFFERENCES} more")
+    return "; ".join(listed) or " → ".join([plan.control, ", ".join(others)])
 
 
 def _traffic(source: PageSource) -> str:

@@ -40,7 +40,9 @@ def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
         both = _pair(
             money(control_cost.per_million, ""), money(arm_cost.per_million, arm_cost.currency)
         )
-        rows.append(("a million transactions cost", f"{both}, {reading_text(arm_cost)}"))
+        # Of two arms the ratio of costs is not known: each is compared with the control.
+        known = [reading_text(arm_cost)] if arm_cost.control == contrast.control else []
+        rows.append(("a million transactions cost", ", ".join([both, *known])))
     ours, theirs = (_latencies(verdict, arm) for arm in (contrast.control, contrast.arm))
     rows += [
         (quantile_name(q), us_pair(ours[q], theirs[q]))

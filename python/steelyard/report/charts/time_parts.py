@@ -21,7 +21,6 @@ from steelyard.report.charts.stacked_bar import (
 from steelyard.report.time_parts import (
     PART_NAMES,
     cause_sentence,
-    is_below_noise,
     shown_difference,
     signed_us,
     time_text,
@@ -74,7 +73,7 @@ def _draw_differences(drawing: Drawing, breakdown: TimeParts, top: float) -> Non
     ends = [
         abs(end)
         for part in breakdown.parts
-        if not is_below_noise(part)
+        if not part.is_below_noise
         for end in (part.low_us, part.high_us, part.difference_us)
         if end is not None
     ]
@@ -83,16 +82,17 @@ def _draw_differences(drawing: Drawing, breakdown: TimeParts, top: float) -> Non
     whole = signed_us(breakdown.arm_us - breakdown.control_us)
     drawing.text(x.start, top - 8, f"difference: {whole} a transaction", "strong")
     step, narrow = _difference_height(drawing.width), drawing.width < _PHONE
+    cause = breakdown.named_cause
     for number, part in enumerate(breakdown.parts):
         y = top + number * step
-        marker = "  ◂ the cause" if breakdown.cause and part.part == breakdown.cause.part else ""
+        marker = "  ◂ the cause" if cause and part.part == cause.part else ""
         drawing.text(x.start, y + 14, f"{PART_NAMES[part.part]}{marker}", "halo")
         if narrow:
             y += _LINE
             drawing.text(x.start, y + 14, shown_difference(part), "halo strong")
         else:
             drawing.text(x.end, y + 14, shown_difference(part), "halo strong", "end")
-        if is_below_noise(part):
+        if part.is_below_noise:
             continue
         drawing.line(x(0), y + 17, x(0), y + 35, "zero")  # not through the words above
         left, right = sorted((x(0), x(part.difference_us)))

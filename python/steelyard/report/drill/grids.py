@@ -97,6 +97,14 @@ def consequence_grids(consequences: Sequence[Facts], rates: Sequence[Facts]) -> 
     return [*grids, Grid("When each noticed first", "", parties, first)]
 
 
+def noticed_of_100(noticed: int, times: int) -> str:
+    """`"83"`; 100 is all of them and 0 none, what rounds to either otherwise `">99"` and `"<1"`."""
+    text = f"{100 * noticed / times:.0f}"
+    if text == "0" and noticed:
+        return "<1"
+    return ">99" if text == "100" and noticed < times else text
+
+
 def text_of(grid: Grid) -> list[str]:
     """The grid in lines of even width, intervals beside their rates."""
     rows = [(label, [str(cell) for cell in cells]) for label, cells in grid.rows]
@@ -120,7 +128,7 @@ def _share(cell: Facts | None) -> GridCell:
     if cell is None or not cell["times"]:
         return GridCell("-")
     low, high = 100 * cell["low"], 100 * cell["high"]
-    share = f"{100 * cell['share']:.0f}"
+    share = noticed_of_100(cell["noticed"], cell["times"])
     return GridCell(share, f"{low:.0f}, {high:.0f}", _kind(cell), _tip(cell))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.model.errors import RecordError
 from steelyard.model.files.own_directory import write_named
-from steelyard.report.drill.grids import Grid, consequence_grids, recovery_grid
+from steelyard.report.drill.grids import Grid, consequence_grids, noticed_of_100, recovery_grid
 
 Facts = Mapping[str, Any]
 Counts = dict[tuple[str, str], tuple[int, int]]
@@ -154,4 +154,5 @@ def _cell(counts: tuple[int, int] | None, interval: Interval) -> str:
     kind = "all" if noticed == times else "some" if noticed else "none"
     low, high = (100 * share for share in interval(noticed, times))
     title = f"{noticed} of {times}: {low:.0f} to {high:.0f} % at 95 %"
-    return f'<td class="{kind}" title="{title}">{100 * noticed / times:.0f}</td>'
+    share = html.escape(noticed_of_100(noticed, times))
+    return f'<td class="{kind}" title="{title}">{share}</td>'

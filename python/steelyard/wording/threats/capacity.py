@@ -33,9 +33,10 @@ def _driver_late(observed: seen.DriverLate) -> str:
 
 
 def _few_clients(observed: seen.ClientsTooFew) -> str:
+    clients = f"one of {observed.clients} clients" if observed.clients > 1 else "the one client"
     return (
         f"{100 * observed.waiting_share:.0f} % of the latency of {observed.arm} was waiting for "
-        f"one of {observed.clients} clients, while processors were wanted to "
+        f"{clients}, while processors were wanted to "
         f"{100 * observed.processor_share:.0f} %"
     )
 

@@ -39,7 +39,9 @@ def _size(check: PlaceCheck) -> str:
 
 def _unequal_drops(observed: seen.UnequalDrops) -> str:
     of_arm, of_control = observed.counts
-    return f"{of_arm} slices of {observed.arm} were dropped and {of_control} of {observed.control}"
+    were = "was" if of_arm == 1 else "were"
+    slices = f"{counted(of_arm, 'slices')} of {observed.arm}"
+    return f"{slices} {were} dropped and {of_control} of {observed.control}"
 
 
 def _unequal_failures(observed: seen.UnequalFailures) -> str:

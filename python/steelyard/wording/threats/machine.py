@@ -77,7 +77,8 @@ def _drives(observed: seen.DrivesHot | seen.DrivesFailing) -> str:
 def _symptom(symptom: seen.HeatSymptom | seen.FailureSymptom) -> str:
     match symptom:
         case seen.SlowedDown(_, how, times, seconds):
-            return f"slowed itself down {_HOW[how]} {times} times, for {seconds} s in all"
+            often = "once" if times == 1 else f"{times} times"
+            return f"slowed itself down {_HOW[how]} {often}, for {seconds} s in all"
         case seen.AboveTemperature(_, limit, minutes):
             return f"was above its {limit} temperature for {minutes} min"
         case seen.MediaErrors(_, errors):

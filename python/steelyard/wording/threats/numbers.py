@@ -6,8 +6,14 @@ import math
 from collections.abc import Sequence
 
 from steelyard.evaluation.observations import numbers as seen
-from steelyard.model.units import format_percent, percent_of_log
-from steelyard.wording.row_phrases import ratio_words, rows_lie, step_words, trend_words
+from steelyard.model.units import counted, format_percent, percent_of_log
+from steelyard.wording.row_phrases import (
+    as_published,
+    ratio_words,
+    rows_lie,
+    step_words,
+    trend_words,
+)
 from steelyard.wording.threats.advice import OwnAdvice, Texts, ThreatWords
 
 _MOST_NAMED = 4
@@ -50,8 +56,9 @@ def _unequal_outcomes(observed: seen.UnequalOutcomes) -> str:
 
 def _unequal_failure_counts(observed: seen.UnequalFailureCounts) -> str:
     (of_arm, of_control), (rows, rows_of_control) = observed.counts, observed.out_of
+    failures = "1 failure or retry is" if of_arm == 1 else f"{of_arm} failures or retries are"
     return (
-        f"{of_arm} failures or retries are counted in {rows} rows of {observed.arm}, and "
+        f"{failures} counted in {counted(rows, 'rows')} of {observed.arm}, and "
         f"{of_control} in {rows_of_control} of {observed.control}"
     )
 
@@ -62,10 +69,13 @@ def _quoted_of_runs(observed: seen.QuotedOfRuns) -> str:
 
 
 def _closed_loop_broken(observed: seen.ClosedLoopBroken) -> str:
+    busy, implied_ms = (
+        as_published(figure, 4) for figure in (observed.busy_clients, observed.implied_latency_ms)
+    )
     return (
-        f"{observed.arm}: {observed.throughput:.6g} transactions/s × {observed.latency_ms:.5g} "
-        f"ms keep {observed.busy_clients:.4g} clients busy, and there were {observed.clients:g}; "
-        f"that throughput of so many means {observed.implied_latency_ms:.4g} ms"
+        f"{observed.arm}: {as_published(observed.throughput, 6)} transactions/s × "
+        f"{as_published(observed.latency_ms, 5)} ms keep {busy} clients busy, and there were "
+        f"{observed.clients:g}; that throughput of so many means {implied_ms} ms"
     )
 
 

@@ -23,7 +23,7 @@ def _fall(fall: seen.ReadsFell) -> str:
 def _apart(*values: float) -> list[str]:
     """`["0.8", "0.38"]`: with as many digits as tell each from the others, at least two."""
     for digits in range(2, 7):
-        texts = [f"{value:.{digits}g}" for value in values]
+        texts = [format_digits(value, digits) for value in values]
         if len(set(texts)) == len(texts):
             break
     return texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.evaluation.observations import run as seen
-from steelyard.model.units import format_digits, format_percent, percent_of_log
+from steelyard.model.units import counted, format_digits, format_percent, percent_of_log
 from steelyard.wording.threats.advice import Texts
 
 _EXPECTED = {
@@ -14,9 +14,10 @@ _TIMES = {1: "once", 2: "twice"}
 
 
 def _wrong_rows(observed: seen.WrongRows) -> str:
+    they = "it" if observed.transactions == 1 else "they"
     return (
-        f"{observed.transactions} transactions of {observed.arm} returned another number of rows "
-        "than they must"
+        f"{counted(observed.transactions, 'transactions')} of {observed.arm} returned another "
+        f"number of rows than {they} must"
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.history.entry import Entry, KnownReading, Unread
 from steelyard.history.export import iso
 from steelyard.history.sweeps import in_order, value_of
-from steelyard.model.units import format_percent, spread_words
+from steelyard.model.units import format_reading
 
 
 def history_lines(entries: Sequence[Entry], unread: Sequence[Unread], of: int = 0) -> Iterator[str]:
@@ -85,15 +85,10 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def reading_words(reading: KnownReading) -> str:
-    """`"−4.1 % [−6.0, −2.2] of throughput"`."""
-    if spread := spread_words(reading.low_percent, reading.high_percent):
-        return f"{spread} of {reading.metric.replace('_', ' ')}"
-    middle = "–" if reading.estimate_percent is None else format_percent(reading.estimate_percent)
-    low, high = (
-        "unbounded" if end is None else format_percent(end).removesuffix(" %")
-        for end in (reading.low_percent, reading.high_percent)
-    )
-    return f"{middle} [{low}, {high}] of {reading.metric.replace('_', ' ')}"
+    """`"−4.10 % [−6.00, −2.20] of throughput"`."""
+    ends = reading.low_percent, reading.high_percent
+    read = format_reading(reading.estimate_percent, *ends)
+    return f"{read} of {reading.metric.replace('_', ' ')}"
 
 
 def _doubts(reading: KnownReading) -> str:

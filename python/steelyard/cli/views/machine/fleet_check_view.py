@@ -17,7 +17,7 @@ from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
 from steelyard.fleet.collecting import Collected
 from steelyard.fleet.matrix.state import MatrixState
 from steelyard.model.readings import LATE_SHARE
-from steelyard.model.units import NS_PER_US, format_duration
+from steelyard.model.units import NS_PER_US, format_duration, format_reading, percent_of_log
 
 
 def check_lines(check: ClusterCheck) -> Iterator[str]:
@@ -56,16 +56,15 @@ def _load(load: LoadCheck) -> Iterator[str]:
         f"  began apart  {format_duration(load.apart_share * 200e6)} at most in 19 of 20 slices: "
         f"{verdict} {LATE_SHARE:.0%} of a slice"
     )
-    low, value, high = (_percent(log_ratio) for log_ratio in _interval(load))
-    yield f"  arm to arm   {value:+.2f} % [{low:+.2f}, {high:+.2f}] over blocks of one epoch"
+    yield f"  arm to arm   {_arm_to_arm(load)}"
 
 
-def _interval(load: LoadCheck) -> tuple[float, float, float]:
-    return load.ratio.low, (load.ratio.low + load.ratio.high) / 2, load.ratio.high
-
-
-def _percent(log_ratio: float) -> float:
-    return (math.exp(log_ratio) - 1) * 100 if math.isfinite(log_ratio) else log_ratio
+def _arm_to_arm(load: LoadCheck) -> str:
+    low, high = load.ratio.low, load.ratio.high
+    if not math.isfinite(high - low):
+        return "not known: both arms worked in fewer than two blocks"
+    middle, *ends = (percent_of_log(log_ratio) for log_ratio in ((low + high) / 2, low, high))
+    return f"{format_reading(middle, *ends)} over blocks of one epoch"
 
 
 def check_json(check: ClusterCheck) -> str:
@@ -79,14 +78,17 @@ def check_json(check: ClusterCheck) -> str:
 
 
 def _load_json(load: LoadCheck) -> dict[str, Any]:
-    low, high = _percent(load.ratio.low), _percent(load.ratio.high)
+    low, high = (
+        percent_of_log(end) if math.isfinite(end) else None
+        for end in (load.ratio.low, load.ratio.high)
+    )
     return {
         "slices": load.slices,
         "clients": load.clients,
         "apart_us_p95": load.apart_share * 200_000,
         "apart_share_p95": load.apart_share,
-        "low_percent": low if math.isfinite(low) else None,
-        "high_percent": high if math.isfinite(high) else None,
+        "low_percent": low,
+        "high_percent": high,
         "transactions_per_second": load.transactions_per_s,
         "processor_share": load.processor_share,
     }

@@ -30,7 +30,8 @@ def agreement(step: ReproductionStep, outcome: Verdict | Swept) -> Iterator[str]
         for where, effect in readings_of(outcome, claim):
             nearest = f", {_quantity(effect)}" if claim.theirs else ""
             ours = f"Ours{where}{nearest}: {escaped(reading_text(effect))}."
-            yield f"{_published(claim, effect)} {ours} {_comparison(claim, effect)} {claim.why}"
+            compared = _INVALID if _is_invalid(outcome, effect) else _comparison(claim, effect)
+            yield f"{_published(claim, effect)} {ours} {compared} {claim.why}"
     if isinstance(outcome, Verdict):
         for count in step.counts:
             yield from (_counted(count, probe) for probe in outcome.probes if _is_of(count, probe))
@@ -68,6 +69,16 @@ def readings_of(outcome: Verdict | Swept, claim: Claim) -> Iterator[tuple[str, R
         if outcome.devices is not None:
             lines += [(figure, figure.metric) for figure in outcome.devices.figures]
         yield from (("", line) for line, of in lines if (line.arm, of) == (claim.arm, claim.of))
+
+
+_INVALID = "**Cannot tell**: our weighing is invalid, which its doubts say."
+
+
+def _is_invalid(outcome: Verdict | Swept, effect: Reading) -> bool:
+    """Whether nothing can be said of the arm that was read, whatever of it was read."""
+    if isinstance(effect, ContrastLine | SweptContrast):
+        return effect.verdict == "invalid"
+    return any(line.verdict == "invalid" for _, line in contrasts_of(outcome, effect.arm))
 
 
 def _quantity(effect: Reading) -> str:
@@ -129,9 +140,12 @@ def _equality(effect: Reading, holds_none: bool) -> str:
     if isinstance(effect, ContrastLine | SweptContrast) and effect.verdict == "equivalent":
         return "They **agree**: ours is equal within its margin."
     if holds_none:
+        interval = interval_text(ends_of(effect))
+        if not interval.startswith("["):
+            return "**Cannot tell**: our interval is too wide to tell anything."
         return (
-            f"**Cannot tell**: anything in {escaped(interval_text(ends_of(effect)))} is possible, "
-            "and that is wider than the margin."
+            f"**Cannot tell**: anything in {escaped(interval)} is possible, and that is wider than "
+            "the margin."
         )
     return "They **differ**: our interval does not hold zero."
 

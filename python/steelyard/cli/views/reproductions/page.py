@@ -19,7 +19,7 @@ from steelyard.record.turns.turn_summary import EvennessLine
 from steelyard.record.verdict import DeviceSummary, Verdict
 from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
 from steelyard.report.layouts.shown_layout import layout_named
-from steelyard.report.tables import cause_rows, query_rows, work_rows
+from steelyard.report.tables import cause_rows, page_price, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
 from steelyard.reproductions.reproduction import Reproduction, ReproductionStep
 from steelyard.wording.contrast_text import reading_text
@@ -192,9 +192,12 @@ def _verified(verdict: Verdict) -> Iterator[str]:
     pages = verdict.pages
     if pages is None or len(verdict.contrasts) > 1:
         return
-    cost = f"{pages.nanoseconds_per_page:.0f} ns [{pages.low:.0f}, {pages.high:.0f}]"
     count = f"{pages.verified_per_transaction:.2f} pages verified a transaction"
-    yield f"{count}, {escaped(cost)} of processor time each."
+    if pages.low > 0:
+        cost = f"{pages.nanoseconds_per_page:.0f} ns [{pages.low:.0f}, {pages.high:.0f}]"
+        yield f"{count}, {escaped(cost)} of processor time each."
+    elif price := page_price(pages):
+        yield f"{count}: {escaped(price)}."
 
 
 def _queries(verdict: Verdict) -> str:

@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, SectionTable
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
+from steelyard.model.units import counted
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
 from steelyard.report.plans.shown import time_text
@@ -127,4 +128,4 @@ def _plans(label: str, rows: Sequence[FlippedPlan]) -> Iterator[Block]:
         statement = shorten(row.statement, _MOST_STATEMENT, placeholder=" …")
         yield f"- plan flipped, {label}: {'; '.join(row.flips)}{time} ({statement})"
     if len(rows) > _MOST_PLANS:
-        yield f"and {len(rows) - _MOST_PLANS} plans more, in the report"
+        yield f"and {counted(len(rows) - _MOST_PLANS, 'plans')} more, in the report"
