@@ -174,6 +174,27 @@ def test_epochs_in_which_one_arm_was_lost_count_against_it(
         assert (contrast.low_percent, contrast.high_percent)[not less] == (-100 if less else None)
 
 
+@pytest.mark.parametrize(("dropped", "expected"), [(0, "inconclusive"), (9, "equivalent")])
+def test_whole_epochs_in_which_an_arm_did_no_work_count_against_it_too(
+    verdicts: dict[str, Verdict], dropped: int, expected: str
+) -> None:
+    [line] = verdicts["8"].contrasts
+    epochs = tuple(
+        EpochDetail(
+            epoch=n, slots={}, order=(), d=None if n < 4 else d, typical_d=None,
+            throughput={line.control: 100.0, line.arm: 0.0 if n < 4 else 100.0},
+            outcome="complete",
+        )
+        for n, d in enumerate(line.details.d)
+    )  # fmt: skip
+    changes = {"d": tuple(epoch.d for epoch in epochs), "epochs": epochs}
+    details = line.details.model_copy(update={**changes, "drops": {line.arm: dropped}})
+    changed = line.model_copy(update={"details": details})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.verdict == expected
+
+
 def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, Verdict]) -> None:
     weighed = {**verdicts, "256": "too many clients"}
     found = swept(PLAN, "question", weighed, lambda value: f"points/{value}")
