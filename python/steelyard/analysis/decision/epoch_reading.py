@@ -120,6 +120,8 @@ def epoch_log_ratio(totals: EpochTotals, arm: str, control: str, metric: str) ->
     if any(totals.arms[name].dropped and not totals.arms[name].slices for name in (arm, control)):
         return math.nan
     works = [name not in guilty and totals.arms[name].transactions > 0 for name in (arm, control)]
+    if metric == GEOMETRIC_MEAN and not guilty and any(works):
+        return _geometric_log_ratio(totals.arms[arm], totals.arms[control])
     return _log_ratio(totals.arms[arm], totals.arms[control], works, metric)
 
 
@@ -127,8 +129,6 @@ def _log_ratio(arm: ArmTotals, control: ArmTotals, works: list[bool], metric: st
     """An arm without work has throughput 0 and infinite latency; without both, no ratio."""
     if works == [False, False]:
         return math.nan
-    if metric == GEOMETRIC_MEAN:
-        return _geometric_log_ratio(arm, control)
     if works == [True, True]:
         if metric == "throughput":
             return math.log(arm.throughput) - math.log(control.throughput)
