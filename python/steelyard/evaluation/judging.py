@@ -29,7 +29,7 @@ from steelyard.model.observation import Observation
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
-from steelyard.record.reader import JUDGED, RESUMED, RecordContents
+from steelyard.record.reader import GIVEN_UP, JUDGED, RESUMED, RecordContents
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 
@@ -114,10 +114,11 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
 
 
 def times_looked(events: Sequence[EventLine]) -> int:
-    """How often a weighing was interrupted, judged and shown before it went on."""
+    """How often a weighing was interrupted or given up, judged and shown before it went on."""
     resumed = [index for index, line in enumerate(events) if line.event == RESUMED]
     before = events[: resumed[-1]] if resumed else ()
-    return sum(line.event == JUDGED and line.epoch >= FEWEST_FOR_VERDICT for line in before)
+    shown = [line for line in before if line.event in (JUDGED, GIVEN_UP)]
+    return sum(line.epoch >= FEWEST_FOR_VERDICT for line in shown)
 
 
 def threats_beside(
