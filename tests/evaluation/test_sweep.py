@@ -142,6 +142,24 @@ def test_every_interval_has_its_share_of_the_error(verdicts: dict[str, Verdict])
 
 
 @pytest.mark.parametrize(
+    ("effect", "expected"),
+    [(-0.20, "equivalent"), (0.16, "equivalent"), (-0.24, "slower"), (0.20, "faster")],
+)
+def test_a_margin_of_20_percent_lies_between_four_fifths_and_six_fifths(
+    verdicts: dict[str, Verdict], effect: float, expected: str
+) -> None:
+    """As in a weighing by itself: the logs of its ends are not as far from 0."""
+    [line] = verdicts["8"].contrasts
+    spread = np.random.default_rng(5).normal(0.0, 0.004, 12)
+    d = tuple(float(effect + one) for one in spread)
+    details = line.details.model_copy(update={"d": d, "margin_percent": 20.0})
+    changed = line.model_copy(update={"details": details})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.verdict == expected
+
+
+@pytest.mark.parametrize(
     ("outcome", "expected"),
     [
         ("crashed: off", "inconclusive"),

@@ -160,6 +160,25 @@ def test_an_epoch_without_a_reading_of_either_arm_does_not_count() -> None:
     assert nearer({}, last, 0.05) == "neither"
 
 
+@pytest.mark.parametrize(
+    ("level", "outcome"),
+    [(-0.20, "no difference"), (0.16, "no difference"), (-0.24, "found"), (0.20, "found")],
+)
+def test_ends_are_held_against_the_margin_of_the_study_on_either_side(
+    level: float, outcome: str
+) -> None:
+    """20 % less is further from equal, in logs, than 20 % more."""
+    weighed = simulated([0.0] * 4 + [level] * 4, 0.002)
+
+    def weigh(middle: int | None, attempt: int) -> Verdict:
+        verdict = cast(Verdict, weighed(middle, attempt))
+        for line in verdict.contrasts:
+            cast(Any, line.details).margin_percent = 20.0
+        return verdict
+
+    assert search(weigh).outcome == outcome
+
+
 def crashing(crashes: Sequence[bool], often: int) -> Weigh:
     """Weighings of places as fast as each other, of which some crash in the first epochs."""
     draw = random.Random(2)

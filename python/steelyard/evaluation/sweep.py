@@ -68,11 +68,11 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else Interval(-np.inf, np.inf)
     inner = one_sided_set(d, alpha).interval if not invalid else both
-    margin = np.log1p(line.details.margin_percent / 100)
+    margin = line.details.margin_percent / 100
     verdict = "inconclusive"
     if line.verdict == "invalid":
         verdict = "invalid"
-    elif inner.low > -margin and inner.high < margin:
+    elif inner.inside(math.log1p(-margin), math.log1p(margin)):
         verdict = "equivalent"
     elif both.low > 0 or both.high < 0:
         verdict = "faster" if (both.low > 0) is line.higher_is_better else "slower"

@@ -330,8 +330,8 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
     readings = np.array(list(sided.middle.values()), dtype=float)
     ends = confidence_set(readings, alpha).interval if len(readings) else UNBOUNDED
     if place is None:
-        margin = math.log1p(sided.margin_percent / 100)
-        within = ends.low > -margin and ends.high < margin
+        margin = sided.margin_percent / 100
+        within = ends.inside(math.log1p(-margin), math.log1p(margin))
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
         side = nearer(sided.middle, sided.last, alpha)
