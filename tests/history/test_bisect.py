@@ -224,24 +224,32 @@ def test_the_first_place_that_always_crashes_is_named() -> None:
 
 @pytest.mark.parametrize("higher", [True, False])
 @pytest.mark.parametrize(
-    ("outcome", "rate", "dropped", "worked"),
+    ("outcome", "first", "rate", "dropped", "worked"),
     [
-        ("crashed: h", 100.0, 0, False),
-        ("could not start: h", 0.0, 0, False),
-        ("complete", 0.0, 0, False),
-        ("complete", 0.0, 3, None),
-        ("complete", None, 0, None),
-        ("failed: no room", 100.0, 0, None),
-        ("crashed: a", 100.0, 0, True),
-        ("crashed: d", 100.0, 0, None),
+        ("crashed: h", 100.0, 100.0, 0, False),
+        ("could not start: h", 0.0, 0.0, 0, False),
+        ("could not start: a", 0.0, 0.0, 0, True),
+        ("crashed: a, h", 100.0, 100.0, 0, None),
+        ("complete", 100.0, 0.0, 0, False),
+        ("complete", 100.0, 0.0, 3, None),
+        ("complete", 100.0, None, 0, None),
+        ("complete", 0.0, 0.0, 0, None),
+        ("failed: no room", 100.0, 0.0, 0, None),
+        ("crashed: a", 100.0, 100.0, 0, True),
+        ("crashed: d", 100.0, 0.0, 0, None),
     ],
 )
 def test_an_epoch_without_a_number_counts_where_one_of_the_two_did_no_work(
-    outcome: str, rate: float | None, dropped: int, worked: bool | None, higher: bool
+    outcome: str,
+    first: float,
+    rate: float | None,
+    dropped: int,
+    worked: bool | None,
+    higher: bool,
 ) -> None:
     epoch = EpochDetail(
         epoch=3, slots={}, order=(), d=None, typical_d=None, outcome=outcome,
-        throughput={"a": 100.0, "h": rate},
+        throughput={"a": first, "h": rate},
     )  # fmt: skip
     line: Any = SimpleNamespace(
         verdict="inconclusive", arm="h", control="a", metric="m", higher_is_better=higher,

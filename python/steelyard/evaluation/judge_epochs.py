@@ -195,20 +195,18 @@ def _epoch(reading: EpochReading) -> EpochDetail:
 def unrecorded_log_ratio(line: ContrastLine, epoch: EpochDetail) -> float:
     """The log ratio of an epoch of which a record has no number: infinite, where one arm was lost
     or did no work beside another that did some; NaN where there is none."""
-    lost = blamed(epoch.outcome)
-    rates = {name: epoch.throughput.get(name) for name in (line.arm, line.control)}
-    working = [name for name, rate in rates.items() if rate and name not in lost]
-    if len(working) != 1:
+    pair, lost = {line.arm, line.control}, blamed(epoch.outcome)
+    idle = pair & lost
+    if not idle and any(epoch.throughput.get(name) for name in pair):
+        idle = {name for name in pair if _surely_idle(line, epoch, name)}
+    if len(idle) != 1:
         return math.nan
-    [idle] = rates.keys() - working
-    if idle not in lost and not _surely_idle(line, epoch, idle):
-        return math.nan
-    return math.inf if (working == [line.arm]) is line.higher_is_better else -math.inf
+    return math.inf if (line.arm not in idle) is line.higher_is_better else -math.inf
 
 
 def _surely_idle(line: ContrastLine, epoch: EpochDetail, arm: str) -> bool:
-    """Whether an arm that nothing happened to did no work: of slices that were dropped, rates that
-    were not found and queries that were given up an epoch may have none either."""
+    """Whether an arm that survived did no work: of slices that were dropped, rates that were not
+    found and queries that were given up an epoch may have no number either."""
     whole = epoch.outcome == COMPLETE and line.metric != GEOMETRIC_MEAN
     return whole and epoch.throughput.get(arm) == 0 and not line.details.drops.get(arm)
 
