@@ -13,6 +13,7 @@ import pytest
 
 from steelyard.analysis.decision.epoch_reading import EpochReading
 from steelyard.analysis.decision.looks import Terms
+from steelyard.analysis.decision.max_t import joint_flips
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends, slot_assignment
@@ -253,6 +254,68 @@ def test_further_arms_are_secondary_and_wait_for_the_first() -> None:
     assert [c.verdict.kind for c in contrasts_of({"off": table["off"]}, TERMS, "on", {})] == [
         VerdictKind.SLOWER
     ]
+
+
+def three_arms(lost: int, n: int = 12) -> dict[str, list[EpochReading]]:
+    """Two further arms beside the first, all 5 % faster than the control; one of them crashed in
+    the first epochs, which then have no ratio of the others."""
+    outcome = "crashed: third"
+    table = {}
+    for seed, name in enumerate(("off", "third", "fourth")):
+        gone = -math.inf if name == "third" else math.nan
+        table[name] = [
+            dataclasses.replace(
+                one, slots={a: p for p, a in enumerate(("on", "off", "third", "fourth"))},
+                **({"d": gone, "outcome": outcome} if one.epoch < lost else {}),
+            )
+            for one in epochs_of(0.05, n, seed=seed)
+        ]  # fmt: skip
+    return table
+
+
+@pytest.mark.parametrize("lost", [1, 4])
+def test_a_further_arm_that_crashed_is_not_judged_by_the_epochs_that_it_survived(lost: int) -> None:
+    first, third, fourth = contrasts_of(three_arms(lost), TERMS, "on", {}, ended=True)
+    assert (first.verdict.kind, fourth.verdict.kind) == (VerdictKind.FASTER, VerdictKind.FASTER)
+    assert third.verdict.kind is VerdictKind.INCONCLUSIVE
+    assert third.estimate.low == -math.inf
+    assert third.details.method == "sign flips"
+    value = line_of(third).to_json()
+    json.dumps(value, allow_nan=False)
+    assert (value["low_percent"], value["epochs"]) == (None, 12)
+
+
+def test_the_arms_that_always_worked_share_what_a_crashed_one_leaves_of_the_error_rate() -> None:
+    table = three_arms(2)
+    *_, fourth = contrasts_of(table, TERMS, "on", {}, ended=True)
+    beside = {name: table[name][2:] for name in ("off", "fourth")}
+    d = np.array([[one.d for one in epochs] for epochs in beside.values()]).T
+    wanted = joint_flips(d, 0.05 * 2 / 3)[1].interval
+    assert fourth.estimate.interval == wanted
+    assert fourth.details.level == pytest.approx(1 - 0.05 * 2 / 3)
+
+
+def test_a_further_arm_that_never_worked_is_slower_without_bound_and_takes_no_other_with_it() -> (
+    None
+):
+    never = three_arms(0)
+    never["third"] = [dataclasses.replace(one, d=-math.inf) for one in never["third"]]
+    _, third, fourth = contrasts_of(never, TERMS, "on", {}, ended=True)
+    assert (third.verdict.kind, fourth.verdict.kind) == (VerdictKind.SLOWER, VerdictKind.FASTER)
+    assert third.estimate.high == -math.inf
+
+
+@pytest.mark.parametrize(("lost", "kind"), [(4, VerdictKind.FASTER), (5, VerdictKind.INCONCLUSIVE)])
+def test_a_further_arm_too_has_no_verdict_of_fewer_epochs_than_eight(
+    lost: int, kind: VerdictKind
+) -> None:
+    """Epochs of which it has no ratio, while the first arm has one of all."""
+    table = three_arms(0)
+    for number in range(lost):
+        table["fourth"][number] = dataclasses.replace(table["fourth"][number], d=math.nan)
+    first, _, fourth = contrasts_of(table, TERMS, "on", {}, ended=True)
+    assert (first.verdict.kind, fourth.verdict.kind) == (VerdictKind.FASTER, kind)
+    assert fourth.estimate.low > 0, "the interval is shown all the same"
 
 
 def test_json_has_no_number_for_what_is_beyond_any_ratio() -> None:

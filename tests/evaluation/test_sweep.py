@@ -171,6 +171,24 @@ def test_every_interval_has_its_share_of_the_error(verdicts: dict[str, Verdict])
 
 
 @pytest.mark.parametrize(
+    ("effect", "expected"),
+    [(-0.20, "equivalent"), (0.16, "equivalent"), (-0.24, "slower"), (0.20, "faster")],
+)
+def test_a_margin_of_20_percent_lies_between_four_fifths_and_six_fifths(
+    verdicts: dict[str, Verdict], effect: float, expected: str
+) -> None:
+    """As in a weighing by itself: the logs of its ends are not as far from 0."""
+    [line] = verdicts["8"].contrasts
+    spread = np.random.default_rng(5).normal(0.0, 0.004, 12)
+    d = tuple(float(effect + one) for one in spread)
+    details = line.details.model_copy(update={"d": d, "margin_percent": 20.0})
+    changed = line.model_copy(update={"details": details})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.verdict == expected
+
+
+@pytest.mark.parametrize(
     ("outcome", "expected"),
     [
         ("crashed: off", "inconclusive"),
@@ -219,6 +237,27 @@ def test_what_the_epochs_cannot_bound_has_no_end_at_either_side(
     assert (contrast.low_percent, contrast.high_percent) == (None, None)
     assert contrast.verdict == verdict
     assert "−100" not in found.sentences[0]
+
+
+@pytest.mark.parametrize(("dropped", "expected"), [(0, "inconclusive"), (9, "equivalent")])
+def test_whole_epochs_in_which_an_arm_did_no_work_count_against_it_too(
+    verdicts: dict[str, Verdict], dropped: int, expected: str
+) -> None:
+    [line] = verdicts["8"].contrasts
+    epochs = tuple(
+        EpochDetail(
+            epoch=n, slots={}, order=(), d=None if n < 4 else d, typical_d=None,
+            throughput={line.control: 100.0, line.arm: 0.0 if n < 4 else 100.0},
+            outcome="complete",
+        )
+        for n, d in enumerate(line.details.d)
+    )  # fmt: skip
+    changes = {"d": tuple(epoch.d for epoch in epochs), "epochs": epochs}
+    details = line.details.model_copy(update={**changes, "drops": {line.arm: dropped}})
+    changed = line.model_copy(update={"details": details})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.verdict == expected
 
 
 def test_a_point_that_failed_leaves_the_others_their_share(verdicts: dict[str, Verdict]) -> None:

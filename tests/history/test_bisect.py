@@ -4,6 +4,7 @@ could not tell."""
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -20,8 +21,10 @@ from steelyard.history.bisect import (
     nearer,
     require_places,
     share_of_error,
+    sided_of,
 )
 from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.record.contrast import EpochDetail
 from steelyard.record.verdict import Verdict
 
 PLACES = tuple("abcdefgh")
@@ -155,6 +158,123 @@ def test_an_epoch_without_a_reading_of_either_arm_does_not_count() -> None:
     assert nearer(dict.fromkeys(range(12), 0.1), last, 0.05) == "last"
     assert nearer(dict.fromkeys(range(11, 20), 0.1), last, 0.05) == "neither"
     assert nearer({}, last, 0.05) == "neither"
+
+
+@pytest.mark.parametrize(
+    ("level", "outcome"),
+    [(-0.20, "no difference"), (0.16, "no difference"), (-0.24, "found"), (0.20, "found")],
+)
+def test_ends_are_held_against_the_margin_of_the_study_on_either_side(
+    level: float, outcome: str
+) -> None:
+    """20 % less is further from equal, in logs, than 20 % more."""
+    weighed = simulated([0.0] * 4 + [level] * 4, 0.002)
+
+    def weigh(middle: int | None, attempt: int) -> Verdict:
+        verdict = cast(Verdict, weighed(middle, attempt))
+        for line in verdict.contrasts:
+            cast(Any, line.details).margin_percent = 20.0
+        return verdict
+
+    assert search(weigh).outcome == outcome
+
+
+def crashing(crashes: Sequence[bool], often: int) -> Weigh:
+    """Weighings of places as fast as each other, of which some crash in the first epochs."""
+    draw = random.Random(2)
+
+    def line(arm: int, weighed: Sequence[int], epochs: int) -> Any:
+        lost = ", ".join(PLACES[x] for x in weighed if crashes[x])
+        details = [
+            EpochDetail(
+                epoch=n, slots={}, order=(), typical_d=None,
+                d=None if lost and n < often else draw.gauss(0.0, 0.001),
+                throughput={"a": 100.0, PLACES[arm]: 100.0},
+                outcome=f"crashed: {lost}" if lost and n < often else "complete",
+            )
+            for n in range(epochs)
+        ]  # fmt: skip
+        return SimpleNamespace(
+            verdict="inconclusive", threats=(), arm=PLACES[arm], control="a",
+            metric="throughput", higher_is_better=True,
+            details=SimpleNamespace(epochs=details, margin_percent=1.0, drops={}),
+        )  # fmt: skip
+
+    def weigh(middle: int | None, attempt: int) -> Verdict:
+        end, epochs = len(crashes) - 1, epochs_wanted(len(crashes)) * (1 + attempt)
+        weighed = [end] if middle is None else [middle, end]
+        return verdict_of(*(line(arm, weighed, epochs) for arm in weighed))
+
+    return weigh
+
+
+def test_a_place_that_crashes_is_not_taken_for_one_that_is_as_the_first() -> None:
+    """Of the epochs that it survived it is as fast; the others are no epochs without a reading."""
+    found = search(crashing([False] * 5 + [True] * 3, 5))
+    assert found.outcome == "not told apart"
+    assert "there is no change to look for" not in found.sentence
+    assert found.steps[0].low_percent == -100
+
+
+def test_the_first_place_that_always_crashes_is_named() -> None:
+    often = 2 * epochs_wanted(len(PLACES))
+    found = search(crashing([False] * 5 + [True] * 3, often))
+    assert (found.outcome, found.before, found.after) == ("found", "e", "f")
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize(
+    ("outcome", "first", "rate", "dropped", "worked"),
+    [
+        ("crashed: h", 100.0, 100.0, 0, False),
+        ("could not start: h", 0.0, 0.0, 0, False),
+        ("could not start: a", 0.0, 0.0, 0, True),
+        ("crashed: a, h", 100.0, 100.0, 0, None),
+        ("complete", 100.0, 0.0, 0, False),
+        ("complete", 100.0, 0.0, 3, None),
+        ("complete", 100.0, None, 0, None),
+        ("complete", 0.0, 0.0, 0, None),
+        ("failed: no room", 100.0, 0.0, 0, None),
+        ("crashed: a", 100.0, 100.0, 0, True),
+        ("crashed: d", 100.0, 0.0, 0, None),
+    ],
+)
+def test_an_epoch_without_a_number_counts_where_one_of_the_two_did_no_work(
+    outcome: str,
+    first: float,
+    rate: float | None,
+    dropped: int,
+    worked: bool | None,
+    higher: bool,
+) -> None:
+    epoch = EpochDetail(
+        epoch=3, slots={}, order=(), d=None, typical_d=None, outcome=outcome,
+        throughput={"a": first, "h": rate},
+    )  # fmt: skip
+    line: Any = SimpleNamespace(
+        verdict="inconclusive", arm="h", control="a", metric="m", higher_is_better=higher,
+        details=SimpleNamespace(epochs=[epoch], margin_percent=1.0, drops={"h": dropped}),
+    )  # fmt: skip
+    sided = sided_of(verdict_of(line))
+    assert not isinstance(sided, str)
+    expected = {} if worked is None else {3: math.inf if worked is higher else -math.inf}
+    assert sided.last == expected
+
+
+def test_where_one_end_crashed_against_what_the_others_show_a_place_is_on_neither_side() -> None:
+    """The last place reads slower, and the first one was lost in an epoch: both cannot be so."""
+    last = {n: -0.05 - n / 10_000 for n in range(11)} | {11: math.inf}
+    as_first = {n: n / 10_000 for n in range(11)} | {11: math.inf}
+    assert nearer(as_first, last, 0.05) == "neither"
+    assert nearer({**as_first, 11: 0.001}, {**last, 11: -0.05}, 0.05) == "first"
+
+
+def test_a_loss_counts_where_it_left_the_other_place_without_a_ratio() -> None:
+    last = {n: -math.inf for n in range(6)}
+    middle = {n: -math.inf for n in range(6, 12)}
+    assert nearer(middle, last, 0.05) == "neither", "each was lost where the other one was not"
+    assert nearer(dict.fromkeys(range(12), -math.inf), last, 0.05) == "last"
+    assert nearer({}, dict.fromkeys(range(12), -math.inf), 0.05) == "first"
 
 
 def test_all_judgements_of_a_search_share_five_percent_and_can_be_decided() -> None:

@@ -97,6 +97,17 @@ def test_invalid_verdicts_are_left_out_and_named(keep: Keep, records: Path) -> N
     ]
 
 
+def test_a_weighing_with_an_epoch_in_which_an_arm_did_no_work_is_left_out_and_named(
+    keep: Keep, records: Path
+) -> None:
+    """Its estimate is that of the epochs that both survived."""
+    keep(1)
+    change_contrast(keep(2), epochs=9)  # of eight log ratios: the ninth is infinite
+    found = trend_of(asked(records), machines_of(asked(records))[0])
+    assert len(found.points) == 1
+    assert [why for _, why in found.left_out] == ["it has an epoch in which an arm did no work"]
+
+
 def test_machines_are_lines_of_their_own(keep: Keep, records: Path) -> None:
     other = {"hostname": "other", "processor": "P", "processors": 4}
     keep(1)

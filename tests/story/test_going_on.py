@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.model.errors import RecordError, UsageError
+from steelyard.model.errors import RecordError, UsageError, WeighingError
 from steelyard.record.record import Record
 from steelyard.running.measuring import settling
 from story.asked import Watcher, lines, study_of
@@ -53,6 +53,30 @@ def test_a_weighing_that_goes_on_after_its_interval_was_shown_says_so(
     [contrast] = weigh_in(again, resume=tmp_path / "seen")["contrasts"]
     told = [t["seen"] for t in contrast["threats"] if t["name"] == "looked at before its end"]
     assert told == ["it was interrupted and judged once before it went on"] * looked
+
+
+def test_a_weighing_that_goes_on_after_it_was_given_up_and_judged_says_so(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    class Striking(Watcher):
+        """From the seventh epoch on every arm "on" dies."""
+
+        def epoch(self, n: int, total: int, contrasts: Any, seconds_left: float | None) -> None:
+            super().epoch(n, total, contrasts, seconds_left)
+            if n == 6:
+                for number in range(world.slices + 1, world.slices + 1000):
+                    world.events[number] = [strike]
+
+    def strike() -> None:
+        if world.running_arms["on"].running:
+            world.running_arms["on"].crash()
+
+    world = ScriptedWorld(tmp_path / "first", noise=0.1)
+    with pytest.raises(WeighingError, match="3 epochs in a row were lost"):
+        weigh_in(world, record="seen", progress=Striking())
+    again = ScriptedWorld(tmp_path / "again", noise=0.1)
+    [contrast] = weigh_in(again, resume=tmp_path / "seen")["contrasts"]
+    assert "looked at before its end" in {threat["name"] for threat in contrast["threats"]}
 
 
 def test_an_open_ended_weighing_is_extended_until_it_is_settled_and_no_look_counts_against_it(

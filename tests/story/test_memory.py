@@ -30,7 +30,7 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.running.preparing.recording import Question
 from steelyard.study.study import Study
 from steelyard.weigh import weigh
-from story.asked import Facts, Silent, lines, study_of
+from story.asked import Facts, Silent, cycles_study, lines, study_of
 from story.noop.engine import NoopInstance
 from story.scripted import ScriptedData, ScriptedWorkload, ScriptedWorld
 
@@ -68,6 +68,17 @@ def test_every_server_stands_under_the_cap_with_its_files_evicted_before(
             assert (readings["memory_refaults"].value or 0) > 0
             assert readings["memory_limit_hits"].missing == "the server does not tell it"
     assert "memory_refaults_per_transaction" in {one["metric"] for one in verdict["causes"]}
+
+
+def test_what_stayed_in_the_page_cache_is_kept_and_a_doubt_in_cycles_too(
+    world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
+) -> None:
+    world.writes, world.noise, world.resident_bytes = True, 0.01, 100 * MB
+    [contrast] = weigh_in(world, cycles_study(memory="400MB"))["contrasts"]
+    for epoch in read_recorded(Record(tmp_path / "record")).epochs:
+        assert epoch.line.evicted is not None
+        assert epoch.line.evicted.resident_bytes == 100 * MB
+    assert "files not evicted" in {threat["name"] for threat in contrast["threats"]}
 
 
 def test_without_a_cap_nothing_of_it_is_there(

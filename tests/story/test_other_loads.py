@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.study.study import Study
 from steelyard.verdict.rejudge import rejudge
-from story.asked import lines
+from story.asked import cycles_study, lines, study_of
 from story.scripted import ScriptedWorld
 
 Weigh = Callable[..., dict[str, Any]]
@@ -23,11 +26,23 @@ def named(contrasts: list[dict[str, Any]]) -> list[str]:
     return [one["seen"] for one in every if one["name"] == "another weighing"]
 
 
+@pytest.mark.parametrize(
+    "study",
+    [
+        study_of(),
+        cycles_study(),
+        cycles_study(layout="turns", budget={"turns": "60m", "epochs": 8}),
+    ],
+    ids=["slices", "cycles", "turns"],
+)
 def test_a_second_weighing_is_in_every_epoch_it_ran_beside_and_in_the_verdict(
-    tmp_path: Path, weigh_in: Weigh
+    tmp_path: Path, weigh_in: Weigh, study: Study
 ) -> None:
-    verdict = weigh_in(ScriptedWorld(tmp_path / "world", other_loads=(OTHER,)), record="r")
+    whole_cycles = study.layout != "slices"
+    world = ScriptedWorld(tmp_path / "world", other_loads=(OTHER,), writes=whole_cycles, noise=0.01)
+    verdict = weigh_in(world, study, record="r")
     epochs = [one for one in lines(tmp_path, "telemetry.jsonl", "r") if one["type"] == "epoch"]
+    assert epochs
     assert all(one["other_loads"] == [OTHER.to_json()] for one in epochs)
     [seen] = named(verdict["contrasts"])
     assert "weigh checksums (process 4711)" in seen

@@ -173,7 +173,11 @@ def test_an_arm_that_cannot_start_is_named_and_its_epoch_is_no_work_done(
     lost = [outcome for outcome in outcomes if outcome != "complete"]
     assert len(lost) == 1
     assert lost[0] in ("could not start: on", "could not start: off")
-    assert None in verdict["contrasts"][0]["details"]["d"]
+    [contrast] = verdict["contrasts"]
+    assert None in contrast["details"]["d"]
+    assert contrast["epochs"] == len(outcomes), "it counts as one that was survived does"
+    without = contrast["low_percent" if lost[0].endswith("off") else "high_percent"]
+    assert without is None
 
 
 def test_three_lost_epochs_in_a_row_end_the_weighing_with_everything_kept(

@@ -13,7 +13,12 @@ import numpy as np
 
 from steelyard.analysis.checks.autocorrelation import mean_lag_one
 from steelyard.analysis.checks.slots import slot_effect
-from steelyard.analysis.decision.epoch_reading import EpochReading
+from steelyard.analysis.decision.epoch_reading import (
+    COMPLETE,
+    GEOMETRIC_MEAN,
+    EpochReading,
+    blamed,
+)
 from steelyard.analysis.decision.forecast import forecast
 from steelyard.analysis.decision.looks import CONFIDENCE, Stage, Terms, smallest_visible
 from steelyard.analysis.decision.sets import (
@@ -31,7 +36,13 @@ from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate, Interval
 from steelyard.model.observation import Observation
 from steelyard.model.units import percent_of_log
-from steelyard.record.contrast import ContrastDetails, Ends, EpochDetail, Settling
+from steelyard.record.contrast import (
+    ContrastDetails,
+    ContrastLine,
+    Ends,
+    EpochDetail,
+    Settling,
+)
 
 _MOST_POINTS = 60
 
@@ -179,6 +190,25 @@ def _epoch(reading: EpochReading) -> EpochDetail:
         typical_d=_finite(reading.typical_d),
         outcome=reading.outcome,
     )
+
+
+def unrecorded_log_ratio(line: ContrastLine, epoch: EpochDetail) -> float:
+    """The log ratio of an epoch of which a record has no number: infinite, where one arm was lost
+    or did no work beside another that did some; NaN where there is none."""
+    pair, lost = {line.arm, line.control}, blamed(epoch.outcome)
+    idle = pair & lost
+    if not idle and any(epoch.throughput.get(name) for name in pair):
+        idle = {name for name in pair if _surely_idle(line, epoch, name)}
+    if len(idle) != 1:
+        return math.nan
+    return math.inf if (line.arm not in idle) is line.higher_is_better else -math.inf
+
+
+def _surely_idle(line: ContrastLine, epoch: EpochDetail, arm: str) -> bool:
+    """Whether an arm that survived did no work: of slices that were dropped, rates that were not
+    found and queries that were given up an epoch may have no number either."""
+    whole = epoch.outcome == COMPLETE and line.metric != GEOMETRIC_MEAN
+    return whole and epoch.throughput.get(arm) == 0 and not line.details.drops.get(arm)
 
 
 def _early(stage: Stage, terms: Terms, n: int) -> bool:

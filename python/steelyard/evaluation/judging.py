@@ -10,11 +10,12 @@ import numpy as np
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import DEFAULT_S0, FEWEST_FOR_VERDICT, Stage, Terms
 from steelyard.analysis.decision.max_t import ALPHA, joint_flips
+from steelyard.analysis.decision.sign_flip import Floats, confidence_set
 from steelyard.evaluation.contrast import AnswerWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rates.capacity import read_search_epoch
-from steelyard.evaluation.rule import Decision, VerdictKind, decide
+from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
 from steelyard.evaluation.threats.machine import drive_threats
@@ -28,7 +29,7 @@ from steelyard.model.observation import Observation
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan
-from steelyard.record.reader import JUDGED, RESUMED, RecordContents
+from steelyard.record.reader import GIVEN_UP, JUDGED, RESUMED, RecordContents
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 
@@ -113,10 +114,11 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
 
 
 def times_looked(events: Sequence[EventLine]) -> int:
-    """How often a weighing was interrupted, judged and shown before it went on."""
+    """How often a weighing was interrupted or given up, judged and shown before it went on."""
     resumed = [index for index, line in enumerate(events) if line.event == RESUMED]
     before = events[: resumed[-1]] if resumed else ()
-    return sum(line.event == JUDGED and line.epoch >= FEWEST_FOR_VERDICT for line in before)
+    shown = [line for line in before if line.event in (JUDGED, GIVEN_UP)]
+    return sum(line.epoch >= FEWEST_FOR_VERDICT for line in shown)
 
 
 def threats_beside(
@@ -213,9 +215,9 @@ def contrasts_of(
     primary, *further = contrasts
     if terms.open_ended:
         return [primary, *(_secondary_open(contrast, primary) for contrast in further)]
-    joint = _joint_intervals(readings)
+    intervals = _intervals_of_arms(readings)
     return [primary] + [
-        _secondary(contrast, joint[contrast.arm], primary, ended) for contrast in further
+        _secondary(contrast, intervals[contrast.arm], primary, ended) for contrast in further
     ]
 
 
@@ -234,36 +236,65 @@ def _secondary_open(contrast: WeighedContrast, primary: WeighedContrast) -> Weig
     )
 
 
-def _joint_intervals(readings: Readings) -> dict[str, Interval]:
-    """Joint intervals over the epochs in which every arm has a finite log ratio."""
-    table = np.array([[epoch.d for epoch in epochs] for epochs in readings.values()], dtype=float).T
+@dataclass(frozen=True, slots=True)
+class _ArmInterval:
+    """What an arm is judged by beside others, at its part of their error rate."""
+
+    interval: Interval
+    method: str
+    alpha: float
+    epochs: int
+
+
+def _intervals_of_arms(readings: Readings) -> dict[str, _ArmInterval]:
+    """Intervals that hold together at 95 %: joint ones, of the epochs in which all arms have a
+    ratio, for arms that always did some work; for each that did none in some epoch, which no joint
+    interval holds, the set of its own epochs."""
+    ratios = {arm: np.array([e.d for e in epochs], dtype=float) for arm, epochs in readings.items()}
+    working = {arm: d for arm, d in ratios.items() if not np.isinf(d).any()}
+    joint = _joint_intervals(working, ALPHA * (len(working) / len(ratios)))
+    return {
+        arm: joint[arm] if arm in joint else _own_interval(d, ALPHA / len(ratios))
+        for arm, d in ratios.items()
+    }
+
+
+def _joint_intervals(ratios: Mapping[str, Floats], alpha: float) -> dict[str, _ArmInterval]:
+    table = np.array(list(ratios.values()), dtype=float).T
     table = table[np.isfinite(table).all(axis=1)] if table.size else table
-    if len(table) < 2:
-        return dict.fromkeys(readings, UNBOUNDED)
-    results = joint_flips(table)
-    return {arm: result.interval for arm, result in zip(readings, results, strict=True)}
+    results = joint_flips(table, alpha) if len(table) > 1 else ()
+    intervals = [result.interval for result in results] or [UNBOUNDED] * len(ratios)
+    return {
+        arm: _ArmInterval(interval, "joint sign flips, max-T", alpha, len(table))
+        for arm, interval in zip(ratios, intervals, strict=True)
+    }
+
+
+def _own_interval(d: Floats, alpha: float) -> _ArmInterval:
+    usable = d[~np.isnan(d)]
+    enough = len(usable) >= FEWEST_FOR_VERDICT
+    interval = confidence_set(usable, alpha).interval if enough else UNBOUNDED
+    return _ArmInterval(interval, "sign flips", alpha, len(usable))
 
 
 def _secondary(
-    contrast: WeighedContrast, main: Interval, primary: WeighedContrast, ended: bool
+    contrast: WeighedContrast, arm: _ArmInterval, primary: WeighedContrast, ended: bool
 ) -> WeighedContrast:
-    """The contrast by its joint interval: a verdict only where the primary one has its own."""
-    stage = Stage(primary.details.look)
+    """The contrast by its part of the joint intervals: a verdict only where the primary one has its
+    own, and of as many epochs as any verdict needs."""
+    stage, main = Stage(primary.details.look), arm.interval
     over = primary.verdict.ends or ended or stage is Stage.LAST
-    if stage is Stage.TOO_FEW or not over:
-        verdict = Decision(VerdictKind.INCONCLUSIVE)
-        if contrast.verdict.kind is VerdictKind.INVALID:
-            verdict = Decision(VerdictKind.INVALID)
-    else:
-        verdict = decide(Stage.LAST, main, main, contrast.terms, contrast.threats)
+    enough = stage is not Stage.TOO_FEW and arm.epochs >= FEWEST_FOR_VERDICT
+    judged = Stage.LAST if over and enough else Stage.BETWEEN
+    verdict = decide(judged, main, main, contrast.terms, contrast.threats)
     value = min(max(contrast.estimate.value, main.low), main.high)
     percents = percent_ends(replace(contrast.estimate, low=main.low, high=main.high))
     changed = {
         "secondary": True,
-        "method": "joint sign flips, max-T",
-        "level": 1 - ALPHA,
+        "method": arm.method,
+        "level": 1 - arm.alpha,
         "equivalence_interval_percent": (percents["low_percent"], percents["high_percent"]),
-        "equivalence_level_one_sided": ALPHA / 2,
+        "equivalence_level_one_sided": arm.alpha / 2,
     }
     return replace(
         contrast,

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.decision.epoch_reading import blamed
 from steelyard.analysis.decision.sign_flip import Floats, confidence_set, one_sided_set
+from steelyard.evaluation.judge_epochs import unrecorded_log_ratio
 from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.units import percent_of_log
-from steelyard.record.contrast import ContrastLine, EpochDetail, median_throughput
+from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
 
@@ -69,11 +69,11 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else UNBOUNDED
     inner = one_sided_set(d, alpha).interval if not invalid else both
-    margin = np.log1p(line.details.margin_percent / 100)
+    margin = line.details.margin_percent / 100
     verdict = "inconclusive"
     if line.verdict == "invalid":
         verdict = "invalid"
-    elif inner.low > -margin and inner.high < margin:
+    elif inner.inside(math.log1p(-margin), math.log1p(margin)):
         verdict = "equivalent"
     elif both.low > 0 or both.high < 0:
         verdict = "faster" if (both.low > 0) is line.higher_is_better else "slower"
@@ -102,23 +102,12 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
 
 def _log_ratios(line: ContrastLine) -> Floats:
     """Of the epochs that count, as the point's own verdict has them: infinite, which a record does
-    not hold, where an arm did not survive that the other one outlived."""
+    not hold, where one arm did no work."""
     ratios = [
-        _of_loss(line, line.details.epochs[number]) if ratio is None else ratio
+        unrecorded_log_ratio(line, line.details.epochs[number]) if ratio is None else ratio
         for number, ratio in enumerate(line.details.d)
     ]
     return np.array([ratio for ratio in ratios if not math.isnan(ratio)], dtype=float)
-
-
-def _of_loss(line: ContrastLine, epoch: EpochDetail) -> float:
-    """NaN where neither arm was lost, or both did no work."""
-    lost = blamed(epoch.outcome)
-    works = [
-        name not in lost and bool(epoch.throughput.get(name)) for name in (line.arm, line.control)
-    ]
-    if not lost & {line.arm, line.control} or works[0] == works[1]:
-        return math.nan
-    return math.inf if works[0] is line.higher_is_better else -math.inf
 
 
 def knee(values: Sequence[str], rates: Sequence[float | None]) -> int | None:

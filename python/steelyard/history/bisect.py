@@ -20,10 +20,11 @@ from typing import Literal
 
 import numpy as np
 
+from steelyard.analysis.decision.sets import centre
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.judge_epochs import ends_or_none
+from steelyard.evaluation.judge_epochs import ends_or_none, unrecorded_log_ratio
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.model.estimate import Interval
+from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.units import format_reading, percent_of_log
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.frozen import Frozen
@@ -44,7 +45,7 @@ Say = Callable[[str], None]
 RecordOf = Callable[[int | None, int], str]
 """The same → the folder of that weighing."""
 Readings = Mapping[int, float]
-"""Epoch → log ratio against the first place."""
+"""Epoch → log ratio against the first place; infinite where one of the two did no work."""
 
 
 @dataclass(frozen=True)
@@ -180,14 +181,36 @@ def epochs_wanted(places: int) -> int:
 def nearer(middle: Readings, last: Readings, alpha: float) -> Side:
     """Which end a place is nearer to. Only one of the two answers is wrong, so each side of the
     interval has all of `alpha`."""
-    both = sorted(middle.keys() & last.keys())
-    far = np.array([last[epoch] for epoch in both], dtype=float)
-    apart = np.array([middle[epoch] for epoch in both], dtype=float) - far / 2
-    ends = confidence_set(apart, 2 * alpha).interval if both else Interval(-math.inf, math.inf)
-    direction = float(np.sign(np.mean(far))) if both else 0.0
+    every = {epoch: _distance(middle, last, epoch) for epoch in sorted({*middle} | {*last})}
+    known = {epoch: distance for epoch, distance in every.items() if not math.isnan(distance)}
+    apart = np.array(list(known.values()), dtype=float)
+    ends = confidence_set(apart, 2 * alpha).interval if known else UNBOUNDED
+    direction = _direction([last[epoch] for epoch in known if epoch in last])
     if direction == 0 or ends.low <= 0 <= ends.high:
         return "neither"
     return "last" if (ends.low > 0) is (direction > 0) else "first"
+
+
+def _distance(middle: Readings, last: Readings, epoch: int) -> float:
+    """log(middle) − ½·(log(first) + log(last)) of an epoch; NaN where it is not known.
+
+    An epoch that ended with the loss of one arm has no ratio of the other, which did some work:
+    whatever it was, the sum is infinite.
+    """
+    ours, theirs = (readings.get(epoch, math.nan) for readings in (middle, last))
+    if math.isinf(ours):
+        return ours  # of the last place as well, half as much
+    return -theirs / 2 if math.isinf(theirs) else ours - theirs / 2
+
+
+def _direction(far: Sequence[float]) -> float:
+    """The sign of the last place against the first, over all epochs; 0: none, or epochs in which
+    one of them did no work have another than those in which both did."""
+    finite = [each for each in far if math.isfinite(each)]
+    signs = {math.copysign(1.0, each) for each in far if math.isinf(each)}
+    if finite:
+        signs.add(float(np.sign(np.mean(finite))))
+    return signs.pop() if len(signs) == 1 else 0.0
 
 
 def bisect(plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say) -> Bisected:
@@ -305,10 +328,10 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
     if isinstance(sided, str):
         return BisectStep(place=place, record=record, failed=sided)
     readings = np.array(list(sided.middle.values()), dtype=float)
-    ends = confidence_set(readings, alpha).interval
+    ends = confidence_set(readings, alpha).interval if len(readings) else UNBOUNDED
     if place is None:
-        margin = math.log1p(sided.margin_percent / 100)
-        within = ends.low > -margin and ends.high < margin
+        margin = sided.margin_percent / 100
+        within = ends.inside(math.log1p(-margin), math.log1p(margin))
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
         side = nearer(sided.middle, sided.last, alpha)
@@ -317,7 +340,7 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
         place=place,
         record=record,
         side=side,
-        estimate_percent=percent_of_log(float(np.mean(readings))) if len(readings) else None,
+        estimate_percent=percent_of_log(centre(readings, ends)) if len(readings) else None,
         low_percent=low,
         high_percent=high,
         epochs=len(readings),
@@ -325,7 +348,13 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
 
 
 def _by_epoch(line: ContrastLine) -> Readings:
-    return {epoch.epoch: epoch.d for epoch in line.details.epochs if epoch.d is not None}
+    """Of the epochs that count, as the weighing's own verdict has them: one in which a place did no
+    work is no epoch without a reading."""
+    ratios = {
+        epoch.epoch: unrecorded_log_ratio(line, epoch) if epoch.d is None else epoch.d
+        for epoch in line.details.epochs
+    }
+    return {epoch: ratio for epoch, ratio in ratios.items() if not math.isnan(ratio)}
 
 
 def _sentence(plan: BisectPlan, row: Row, steps: Sequence[BisectStep], outcome: Outcome) -> str:

@@ -236,6 +236,8 @@ def _unfit(point: Point) -> str:
     estimate = point.reading.estimate_percent
     if estimate is None or estimate <= -100:
         return "it has no finite estimate"
+    if point.reading.idle_epochs:
+        return "it has an epoch in which an arm did no work"
     return ""
 
 

@@ -149,7 +149,7 @@ class EpochLine(Frozen):
     violations: Mapping[str, tuple[str, ...]] = {}
     """Arm → what the workload's checks found wrong; in turns, of the arms that had theirs."""
     evicted: EvictedLine | None = None
-    """In slices, where memory is capped; a turn has its own."""
+    """In slices and cycles, where memory is capped; a turn has its own."""
     windows: Mapping[str, WindowLine] = {}
     """Arm → its measured window, in cycles."""
     machine: tuple[ReadingLine, ...] = ()

@@ -37,6 +37,8 @@ TELEMETRY = "telemetry.jsonl"
 VERDICT = "verdict.json"
 JUDGED = "interrupted: judged by what there was"
 """The event of a Ctrl-C."""
+GIVEN_UP = "given up: judged by what there was"
+"""The event of too many lost epochs in a row."""
 RESUMED = "resumed"
 
 

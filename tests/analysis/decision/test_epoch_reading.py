@@ -134,6 +134,28 @@ def test_an_arm_that_crashed_did_no_work_however_much_it_did_before() -> None:
     assert math.isnan(both.d)
 
 
+@pytest.mark.parametrize("outcome", ["crashed: {}", "could not start: {}", "out of memory: {}"])
+@pytest.mark.parametrize("metric", ["throughput", "latency_mean", "geometric_mean"])
+@pytest.mark.parametrize("lost", ["on", "off"])
+@pytest.mark.parametrize("measured", ["both", "the lost one", "the other", "neither"])
+def test_by_every_metric_an_arm_that_was_lost_is_infinitely_slow(
+    outcome: str, metric: str, lost: str, measured: str
+) -> None:
+    """Whatever it did until then, here it was twice as fast, and whether or not the other one had
+    come to be measured: at a start or in a warm-up neither has."""
+    other = {"on": "off", "off": "on"}[lost]
+    work = {
+        lost: [slice_of(0, 0, 1000, 100_000_000)] if measured in ("both", "the lost one") else [],
+        other: [slice_of(0, 1, 1000)] if measured in ("both", "the other") else [],
+    }
+    work = {name: work[name] for name in ("on", "off")}
+    one = read_epoch(epoch_of(*work.values(), outcome=outcome.format(lost)), "off", "on", metric)
+    arm_is_slow = lost == "off"
+    assert one.d == (-math.inf if arm_is_slow == (metric == "throughput") else math.inf)
+    both = epoch_of(*work.values(), outcome=outcome.format("off, on"))
+    assert math.isnan(read_epoch(both, "off", "on", metric).d)
+
+
 def test_an_epoch_that_failed_by_nobodys_fault_is_missing() -> None:
     work = ([slice_of(0, 0, 1000)], [slice_of(0, 1, 1000)])
     failed = epoch_of(*work, outcome="failed: driver could not connect")

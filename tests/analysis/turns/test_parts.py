@@ -36,6 +36,17 @@ def test_the_part_of_a_cycle_in_which_a_turn_began_is_left_out() -> None:
     assert seconds_of(turn) == [[*range(low, low + 15)] for low in (15, 30, 45, 60)]
 
 
+@pytest.mark.parametrize("writes_s", [1.0, 9.0, 27.0])
+@pytest.mark.parametrize("end", ["cycles", "longest"])
+def test_in_own_time_a_cycle_goes_from_begin_to_begin_however_long_its_checkpoint_writes(
+    writes_s: float, end: str
+) -> None:
+    turn = make_turn(cycle_s=30.0, writes_s=writes_s, lead_s=0.5, end=end)
+    seconds = tuple(dataclasses.replace(one, wall_ns=2.0 * one.start_ns) for one in turn.seconds)
+    parts = seconds_of(dataclasses.replace(turn, seconds=seconds))
+    assert parts == [[*range(15)], [*range(15, 29)], [*range(29, 44)], [*range(44, 59)]]
+
+
 @pytest.mark.parametrize("ended", [0, 1])
 def test_with_fewer_than_two_cycles_the_time_is_cut_in_four(ended: int) -> None:
     turn = make_turn()

@@ -10,6 +10,7 @@ import pytest
 from evaluation.made import MakeEpoch, make_plan
 from evaluation.threats.test_machine import QUIET, SECOND
 from evaluation.transaction.test_time_parts import epoch as timed
+from steelyard.evaluation.observations.turns import ResidencyUnknown
 from steelyard.evaluation.threats.memory import (
     FilesStayedCached,
     HardlyRead,
@@ -122,15 +123,25 @@ def test_direct_input_and_output_is_labelled_as_another_system(make_epoch: MakeE
     assert threats([make_epoch(0)], settings={"debug_io_direct": ""}) == ()
 
 
-@pytest.mark.parametrize(("resident", "raised"), [(0, 0), (1 << 20, 0), (11 << 20, 1), (None, 0)])
+@pytest.mark.parametrize(("resident", "raised"), [(0, 0), (1 << 20, 0), (11 << 20, 1), (None, 1)])
 def test_files_that_stayed_in_the_page_cache_are_said(
     make_epoch: MakeEpoch, resident: int | None, raised: int
 ) -> None:
     evicted = EvictedLine(file_bytes=1 << 30, resident_bytes=resident)
     doubts = threats([make_epoch(0, evicted=evicted), make_epoch(1)], memory=CAP)
     assert [doubt.name for doubt in doubts] == ["files not evicted"] * raised
-    if raised and resident:
-        assert doubts == (FilesStayedCached(resident / (1 << 30), 1, 2),)
+    if raised:
+        stayed = (resident or 0) / (1 << 30)
+        seen = FilesStayedCached(stayed, 1, 2) if stayed else ResidencyUnknown()
+        assert doubts == (seen,)
+
+
+def test_what_stayed_is_known_where_one_epoch_tells_it(make_epoch: MakeEpoch) -> None:
+    told = EvictedLine(file_bytes=1 << 30, resident_bytes=0)
+    silent = EvictedLine(file_bytes=1 << 30, resident_bytes=None)
+    assert threats([make_epoch(0, evicted=silent), make_epoch(1, evicted=told)], memory=CAP) == ()
+    none = EvictedLine(file_bytes=0, resident_bytes=None)
+    assert threats([make_epoch(0, evicted=none)], memory=CAP) == (), "there was nothing to drop"
 
 
 def test_pressure_that_a_cap_brings_about_says_nothing_of_the_machine(

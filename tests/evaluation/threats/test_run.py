@@ -108,6 +108,40 @@ def test_a_driver_that_uses_most_of_the_time_is_the_bottleneck(make_epoch: MakeE
     assert 0.5 < threat.share < 1
 
 
+@pytest.mark.parametrize("counter", ["checkpoints_timed", "autovacuums"])
+def test_background_that_was_counted_of_one_arm_alone_is_not_said_to_be_of_one_arm_only(
+    make_epoch: MakeEpoch, counter: str
+) -> None:
+    one_arm = make_epoch(0, counters={"on": {counter: 3.0}})
+    assert names([one_arm]) == []
+    of_none = make_epoch(1, counters={"on": {counter: math.nan}, "off": {counter: 0.0}})
+    both = make_epoch(2, counters={"on": {counter: 1.0}, "off": {counter: 0.0}})
+    [said] = threats([one_arm, of_none, both])
+    assert isinstance(said, BackgroundInOneArm)
+    assert said.counts == (("on", 1.0), ("off", 0.0))
+
+
+@pytest.mark.parametrize("expected", ["exceeds", "fits"])
+def test_reads_that_were_not_counted_say_nothing_of_the_working_set(
+    make_epoch: MakeEpoch, expected: str
+) -> None:
+    asked = study(working_set=expected)
+    assert names([make_epoch(0)], asked) == []
+    read = 4000.0 if expected == "exceeds" else 0.0
+    counted = make_epoch(1, counters={arm: {"blocks_read": read} for arm in ("on", "off")})
+    uncounted = [make_epoch(n) for n in range(2, 60)]
+    assert names([counted, *uncounted], asked) == []
+
+
+def test_a_driver_is_compared_with_servers_whose_time_was_read(make_epoch: MakeEpoch) -> None:
+    """Of two servers that use 30 ms each, one is not seen: 40 ms of the driver are not most."""
+    arms = {"on": {"driver_cpu_ns": 20_000_000}, "off": {"driver_cpu_ns": 20_000_000}}
+    alike = {"on": 30_000_000, "off": 30_000_000}
+    unseen = {"off": {"server_cpu_us": math.nan}}
+    assert names([make_epoch(0, arms=arms, cpu_ns=alike)]) == []
+    assert names([make_epoch(0, arms=arms, cpu_ns=alike, counters=unseen)]) == []
+
+
 def test_processor_time_that_contradicts_throughput_is_said(make_epoch: MakeEpoch) -> None:
     def epoch(n: int, faster: int, cpu: int) -> Any:
         done = {"off": faster + n % 3}

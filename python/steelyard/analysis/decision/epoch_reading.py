@@ -112,23 +112,26 @@ def blamed(outcome: str) -> frozenset[str]:
 
 def epoch_log_ratio(totals: EpochTotals, arm: str, control: str, metric: str) -> float:
     """ln(arm ÷ control) of the metric. An arm that could not start or survive did no work, however
-    much it did before; an epoch that failed for another reason, or of which no slice of an arm was
-    kept, has no ratio (NaN)."""
+    much it did before, and the other one would have, however early the epoch ended; one that failed
+    for another reason, or of which no slice of an arm was kept, has no ratio (NaN)."""
     guilty = blamed(totals.outcome)
     if totals.outcome != COMPLETE and not guilty & {arm, control}:
         return math.nan
-    if any(totals.arms[name].dropped and not totals.arms[name].slices for name in (arm, control)):
+    pair = totals.arms[arm], totals.arms[control]
+    if guilty:
+        return _log_ratio(*pair, [name not in guilty for name in (arm, control)], metric)
+    if any(side.dropped and not side.slices for side in pair):
         return math.nan
-    works = [name not in guilty and totals.arms[name].transactions > 0 for name in (arm, control)]
-    return _log_ratio(totals.arms[arm], totals.arms[control], works, metric)
+    works = [side.transactions > 0 for side in pair]
+    if metric == GEOMETRIC_MEAN and any(works):
+        return _geometric_log_ratio(*pair)
+    return _log_ratio(*pair, works, metric)
 
 
 def _log_ratio(arm: ArmTotals, control: ArmTotals, works: list[bool], metric: str) -> float:
     """An arm without work has throughput 0 and infinite latency; without both, no ratio."""
     if works == [False, False]:
         return math.nan
-    if metric == GEOMETRIC_MEAN:
-        return _geometric_log_ratio(arm, control)
     if works == [True, True]:
         if metric == "throughput":
             return math.log(arm.throughput) - math.log(control.throughput)

@@ -199,16 +199,21 @@ def four_parts(turn: Turn) -> list[list[Second]]:
     if not turn.seconds:
         return [[], [], [], []]
     start, end = turn.seconds[0].start_ns, turn.seconds[-1].end_ns
-    ends = [
-        checkpoint.ended_ns for checkpoint in turn.checkpoints if checkpoint.ended_ns is not None
-    ]
-    inside = sorted(moment for moment in ends if start < moment <= end)
+    inside = sorted(moment for moment in _cycle_borders(turn) if start < moment <= end)
     borders = [start, *inside] if turn.at_checkpoint else inside
     if len(borders) < 3:
         borders = [start, (start + end) // 2, end]
     half = (len(borders) - 1) // 2
     halves = (borders[0], borders[half]), (borders[-1 - half], borders[-1])
     return [part for low, high in halves for part in _in_two(turn.seconds, low, high)]
+
+
+def _cycle_borders(turn: Turn) -> list[int]:
+    """Where its whole cycles begin and end: at the end of each checkpoint in turns, and at its
+    begin in cycles, whose windows of own time begin with one."""
+    if math.isfinite(turn.seconds[0].wall_ns):
+        return [checkpoint.began_ns for checkpoint in turn.checkpoints]
+    return [each.ended_ns for each in turn.checkpoints if each.ended_ns is not None]
 
 
 def _in_two(seconds: Sequence[Second], low: int, high: int) -> list[list[Second]]:

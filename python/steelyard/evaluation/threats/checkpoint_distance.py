@@ -8,6 +8,7 @@ wal_compression = pglz read -70 % in slices and -3 to -5 % in the second minute 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -163,9 +164,10 @@ def _reached_seconds(configured: Distance, weighed: Distance) -> float:
 
 
 def _images(epochs: Sequence[EpochTotals], arm: str) -> Images:
-    done = sum(epoch.transactions_all.get(arm, 0) for epoch in epochs)
+    counted = [e for e in epochs if not math.isnan(e.amount(arm, "full_page_images"))]
+    done = sum(epoch.transactions_all.get(arm, 0) for epoch in counted)
     count, written, records = (
-        np.nansum([epoch.amount(arm, name) for epoch in epochs], dtype=float)
+        np.nansum([epoch.amount(arm, name) for epoch in counted], dtype=float)
         for name in ("full_page_images", "wal_bytes", "wal_records")
     )
     most = min(count * BLOCK_BYTES, max(0.0, written - records * RECORD_HEADER_BYTES))

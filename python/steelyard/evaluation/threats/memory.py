@@ -13,13 +13,14 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.evaluation.causes import complete
+from steelyard.evaluation.observations.turns import ResidencyUnknown
 from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
 from steelyard.model.observation import Observation
 from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Environment
-from steelyard.record.epoch import Epoch, EvictedLine
+from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan
 from steelyard.study.study import Study
 
@@ -186,13 +187,12 @@ def _no_page_cache(both: tuple[str, str], environment: Environment) -> Iterator[
 
 
 def _not_evicted(epochs: Sequence[Epoch]) -> Iterator[Observation]:
-    shares = [_resident_share(epoch.line.evicted) for epoch in epochs]
+    dropped = [line for epoch in epochs if (line := epoch.line.evicted) and line.file_bytes]
+    shares = [
+        line.resident_bytes / line.file_bytes for line in dropped if line.resident_bytes is not None
+    ]
+    if dropped and not shares:
+        yield ResidencyUnknown()
     resident = [share for share in shares if share > RESIDENT_SHARE]
     if resident:
         yield FilesStayedCached(max(resident), len(resident), len(epochs))
-
-
-def _resident_share(evicted: EvictedLine | None) -> float:
-    if evicted is None or evicted.resident_bytes is None or not evicted.file_bytes:
-        return 0.0
-    return evicted.resident_bytes / evicted.file_bytes

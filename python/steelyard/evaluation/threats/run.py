@@ -86,15 +86,17 @@ def _wrong_answers(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[O
 
 
 def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Observation]:
-    """Checkpoints by timeout and autovacuums, in the epochs of one arm only."""
+    """Checkpoints by timeout and autovacuums, in the epochs of one arm only, of those in which both
+    arms' were counted."""
     every = [epoch.totals for epoch in epochs]
     counted: dict[Literal["checkpoints", "autovacuums"], list[list[float]]] = {
-        "checkpoints": [[timed_checkpoints(epoch, arm) for epoch in every] for arm in both],
-        "autovacuums": [[epoch.amount(arm, "autovacuums") for epoch in every] for arm in both],
+        "checkpoints": [[timed_checkpoints(epoch, arm) for arm in both] for epoch in every],
+        "autovacuums": [[epoch.amount(arm, "autovacuums") for arm in both] for epoch in every],
     }
     for work, amounts in counted.items():
-        counts = [float(np.nansum(of_arm)) for of_arm in amounts]
-        if (counts[0] == 0) != (counts[1] == 0):
+        known = [of_both for of_both in amounts if not any(map(math.isnan, of_both))]
+        counts = [math.fsum(of_arm) for of_arm in zip(*known, strict=True)]
+        if counts and (counts[0] == 0) != (counts[1] == 0):
             yield BackgroundInOneArm(work, tuple(zip(both, counts, strict=True)))
 
 
@@ -118,8 +120,9 @@ def _working_set(
         return
     unlike = []
     for arm in both:
-        done = sum(e.totals.transactions_all.get(arm, 0) for e in epochs)
-        read = float(np.nansum([e.totals.amount(arm, BLOCKS_READ) for e in epochs]))
+        counted = [e.totals for e in epochs if not math.isnan(e.totals.amount(arm, BLOCKS_READ))]
+        done = sum(totals.transactions_all.get(arm, 0) for totals in counted)
+        read = math.fsum(totals.amount(arm, BLOCKS_READ) for totals in counted)
         if done and (read / done > FEW_BLOCKS_READ) != (expected == "exceeds"):
             unlike.append((arm, read / done))
     if unlike:
@@ -127,11 +130,18 @@ def _working_set(
 
 
 def _driver(epochs: Sequence[Epoch]) -> Iterator[Observation]:
-    driver = sum(epoch.driver_cpu_ns for epoch in epochs)
-    used_us = [e.totals.amount(arm, SERVER_CPU) for e in epochs for arm in e.totals.readings]
-    servers = float(np.nansum(used_us)) * NS_PER_US
+    """Of the epochs in which the processor time of every arm's server was read."""
+    used = [(epoch, _servers_us(epoch.totals)) for epoch in epochs]
+    known = [(epoch, used_us) for epoch, used_us in used if not math.isnan(used_us)]
+    driver = sum(epoch.driver_cpu_ns for epoch, _ in known)
+    servers = math.fsum(used_us for _, used_us in known) * NS_PER_US
     if driver and servers and driver / (driver + servers) > DRIVER_SHARE:
         yield DriverMostOfWork(driver / (driver + servers))
+
+
+def _servers_us(totals: EpochTotals) -> float:
+    """Of all arms; NaN where that of one was not read."""
+    return math.fsum(totals.amount(arm, SERVER_CPU) for arm in totals.readings)
 
 
 def _processor_time(

@@ -31,7 +31,14 @@ from steelyard.running.measuring.arm_readings import (
     reading_lines,
 )
 from steelyard.running.measuring.driving import drive
-from steelyard.running.measuring.epoch import COMPLETE, Ending, blame, keep_logs
+from steelyard.running.measuring.epoch import (
+    COMPLETE,
+    Ending,
+    blame,
+    evicted_line,
+    keep_logs,
+    with_other_loads,
+)
 from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.observation import checkpointer_of
 from steelyard.running.measuring.wait_samples import WaitSamples
@@ -65,7 +72,8 @@ class CyclesRunner:
         place = SlicePlace(epoch, attempt, slots=design.slots_of(epoch))
         self._began_ns = self._clock.now_ns()
         lines: list[SliceLine] = []
-        host_before = setup.laboratory.host.sample()
+        host = setup.laboratory.host
+        host_before, others_before = host.sample(), host.other_loads()
         ending, readings, windows = self._measure_or_lose(place, lines)
         if ending.outcome != COMPLETE:
             keep_logs(setup, epoch)
@@ -80,9 +88,11 @@ class CyclesRunner:
             arms=readings.arms,
             loads=setup.loads_of(epoch),
             violations=readings.violations,
+            evicted=evicted_line(setup.slots.evicted),
             windows=windows,
-            machine=reading_lines(host_readings(host_before, setup.laboratory.host.sample())),
+            machine=reading_lines(host_readings(host_before, host.sample())),
         )
+        line = with_other_loads(line, others_before, host.other_loads())
         setup.record.append(TELEMETRY, line.to_json())
         return Epoch(line, epoch_totals(line, lines))
 

@@ -81,7 +81,7 @@ class EpochRunner:
             arms=readings.arms,
             loads=self._setup.loads_of(epoch),
             violations=readings.violations,
-            evicted=_evicted(self._setup.slots.evicted),
+            evicted=evicted_line(self._setup.slots.evicted),
             machine=(*reading_lines(host_readings(host_before, host.sample())), *readings.ended),
         )
         line = with_other_loads(line, others_before, host.other_loads())
@@ -169,7 +169,8 @@ def keep_logs(setup: Setup, epoch: int) -> None:
         setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", redacted(log))
 
 
-def _evicted(evicted: Evicted | None) -> EvictedLine | None:
+def evicted_line(evicted: Evicted | None) -> EvictedLine | None:
+    """What stayed of files that were dropped from the page cache; None: none were."""
     if evicted is None:
         return None
     return EvictedLine(file_bytes=evicted.file_bytes, resident_bytes=evicted.resident_bytes)

@@ -13,7 +13,14 @@ from steelyard.model.units import NS_PER_S
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.epoch import EndLine, Epoch, EventLine
 from steelyard.record.plan import Choices, Plan
-from steelyard.record.reader import JUDGED, RESUMED, TELEMETRY, VERDICT, RecordContents
+from steelyard.record.reader import (
+    GIVEN_UP,
+    JUDGED,
+    RESUMED,
+    TELEMETRY,
+    VERDICT,
+    RecordContents,
+)
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS
@@ -73,6 +80,7 @@ def settle(
             setup.spent.keep(number + 1)
             failure = _hopeless(weighing.recorded)
             if failure is not None:
+                weighing.note(GIVEN_UP)
                 break
     except KeyboardInterrupt:
         interrupted = True
