@@ -51,6 +51,10 @@ class SettingRules:
     """Change nothing for the sessions of a load, and why."""
     of_new_tables: frozenset[str] = frozenset()
     """Act where a table is made: those of a workload are made before its arms are set."""
+    of_statistics: frozenset[str] = frozenset()
+    """Act where statistics of tables are gathered: those of loaded tables are before that, too."""
+    of_stored_values: frozenset[str] = frozenset()
+    """Act where a value is stored, and on none that is there."""
     planner: frozenset[str] = frozenset()
     """Decide how queries are planned; those that end in `_` by how the names of others begin."""
 

@@ -89,6 +89,9 @@ SETTING_RULES = SettingRules(
         "transaction_buffers": frozenset({"shared_buffers"}),
         "wal_buffers": frozenset({"shared_buffers"}),
     },
+    of_new_tables=frozenset({"default_table_access_method", "default_tablespace"}),
+    of_statistics=frozenset({"default_statistics_target"}),
+    of_stored_values=frozenset({"default_toast_compression"}),
     preloading=frozenset(
         {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
     ),

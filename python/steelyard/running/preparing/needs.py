@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence, Set
+from typing import Protocol
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
@@ -12,9 +13,11 @@ from steelyard.engines.capabilities.memory import (
     NeedsMemory,
     shared_memory_bytes,
 )
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Abilities, Engine, MissingFeature
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
+from steelyard.study.arm import Arm
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -40,10 +43,20 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
                 _require_ability(study, arm.name, engines[arm.name], "jit")
 
 
-def require_effects(study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]) -> None:
+class RuledSettings(Protocol):
+    """What has rules about settings: an engine, or a server at an address."""
+
+    @property
+    def setting_rules(self) -> SettingRules: ...
+
+
+def require_effects(
+    study: Study, engines: Mapping[str, RuledSettings], scripts: Sequence[Script]
+) -> None:
     """StudyError for a setting that arms differ in and that changes nothing for them: they would be
     equal, and weighed as if they were not."""
     makes_tables = any(_MAKES_TABLES.search(script.text) for script in scripts)
+    writes = any(script.writes for script in scripts)
     for arm in study.arms:
         rules = engines[arm.name].setting_rules
         names = {rules.name_of(name) for name in study.declared_differences(arm)}
@@ -53,12 +66,52 @@ def require_effects(study: Study, engines: Mapping[str, Engine], scripts: Sequen
                 hint="Leave it out: the arms would be equal.",
             )
         for name in [] if makes_tables else sorted(names & rules.of_new_tables):
-            key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
             raise StudyError(
                 f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
                 "all arms are copies of those that were loaded",
-                hint=f'Change the tables of an arm: --set {key}.sql="ALTER TABLE ..."',
+                hint=_AS_THEY_ARE
+                if study.is_external
+                else f'Change the tables of an arm: --set {_key(study, arm)}.sql="ALTER TABLE ..."',
             )
+        if not writes:
+            _require_acting_on_reads(study, arm, names, rules)
+
+
+_AS_THEY_ARE = "Leave it out: the tables of a server that is not ours are the same for all arms."
+
+
+def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:
+    """StudyError for a setting that acts where data are written, of work that only reads."""
+    sides = {"control": study.control, _key(study, arm): arm}
+    for name in sorted(names & rules.of_statistics):
+        if any(name in text.lower() for side in sides.values() for text in study.sql_of(side)):
+            continue  # gathered so for the arm
+        gathered = " ".join(
+            f"--set '{key}.sql=[\"SET {name} = {value}\", \"ANALYZE\"]'"
+            for key, side in sides.items()
+            if (value := side.settings.get(name)) is not None
+        )
+        raise StudyError(
+            f'arms cannot differ in "{name}": it acts where ANALYZE gathers statistics, and those '
+            "of all arms were gathered before, alike",
+            hint=_AS_THEY_ARE
+            if study.is_external
+            else f"Say it of an arm's data in place of its server: {gathered}",
+        )
+    for name in sorted(names) if names <= rules.of_stored_values else ():
+        raise StudyError(
+            f'arms cannot differ in "{name}": it acts where a value is stored, and the work only '
+            "reads",
+            hint=_AS_THEY_ARE
+            if study.is_external
+            else f'Store the data of an arm anew: --set {_key(study, arm)}.sql="ALTER TABLE ...", '
+            "as study default-toast-compression does; or drive work that writes.",
+        )
+
+
+def _key(study: Study, arm: Arm) -> str:
+    """How an override names an arm."""
+    return "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
 
 
 def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:
