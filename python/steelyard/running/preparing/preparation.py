@@ -334,6 +334,7 @@ def _templates(
 ) -> dict[str, tuple[Path, ...]]:
     """Arm → the loads of its data, made where they are missing."""
     loaders = list(dict.fromkeys(builds.loaders.values()))
+    engines = {loader: builds.loading(study, loader, engines[loader]) for loader in loaders}
     every = len(loaders) * builds.loads
     copies = every * data_directories(study)
     templates: dict[str, tuple[Path, ...]] = {}
