@@ -49,6 +49,8 @@ class SettingRules:
     """By what name servers report a setting that a study names: one may write TimeZone."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Change nothing for the sessions of a load, and why."""
+    of_other_clients: Mapping[str, str] = field(default_factory=dict)
+    """Concern clients that come in otherwise than those of a load do, and how these would."""
     of_new_tables: frozenset[str] = frozenset()
     """Act where a table is made: those of a workload are made before its arms are set."""
     of_statistics: frozenset[str] = frozenset()

@@ -210,6 +210,18 @@ WRITES = Script("writes", "UPDATE t SET v = 1;", 1, None, writes=True)
             'arm.sql="ALTER TABLE ..."',
         ),
         (
+            "settings",
+            ["arm.settings.ssl=on"],
+            "clients of the socket are never encrypted",
+            "the arms would be equal",
+        ),
+        (
+            "settings",
+            ["control.settings.SSL=off", "arm.settings.password_encryption=md5"],
+            "no password is asked for at the socket",
+            "the arms would be equal",
+        ),
+        (
             "sessions",
             ["address=host=db", "arm.settings.default_statistics_target=1000"],
             "it acts where ANALYZE gathers statistics",
@@ -217,10 +229,11 @@ WRITES = Script("writes", "UPDATE t SET v = 1;", 1, None, writes=True)
         ),
     ],
 )
-def test_work_that_reads_does_not_differ_by_what_acts_on_what_is_written(
+def test_arms_do_not_differ_in_what_no_work_of_theirs_would_show(
     study: str, changes: list[str], why: str, how: str
 ) -> None:
-    """The data of all arms were loaded and analysed alike, before any arm was set."""
+    """The data of all arms were loaded and analysed alike, before any arm was set, and their
+    clients come by the socket."""
     arms = read_study(study, changes)
     with pytest.raises(StudyError, match="arms cannot differ in") as refused:
         require_effects(arms, ruled(arms, OF_POSTGRES), [READS])
@@ -233,6 +246,8 @@ def test_work_that_reads_does_not_differ_by_what_acts_on_what_is_written(
     [
         (["arm.settings.default_statistics_target=1000"], [READS, WRITES]),
         (["arm.settings.default_toast_compression=lz4"], [READS, WRITES]),
+        (["arm.settings.ssl=on", "arm.connect=tls", "control.connect=tcp"], [READS]),
+        (["arm.settings.ssl=on", "arm.settings.work_mem=8MB"], [READS]),
         (  # as a profile has it, among others
             ["arm.settings.default_toast_compression=lz4", "arm.settings.work_mem=8MB"],
             [READS],

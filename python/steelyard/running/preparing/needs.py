@@ -27,6 +27,7 @@ _SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
 _SETTING_OF_HUGE_PAGES = re.compile("huge_pages|(loose[_-])?large[_-]pages", re.IGNORECASE)
 """PostgreSQL's, and that of MySQL and MariaDB, which go on in common pages where there are none."""
 _MAKES_TABLES = re.compile(r"\b(?:alter|create|optimize|truncate)\b", re.IGNORECASE)
+_AS_THEY_ARE = "Leave it out: the tables of a server that is not ours are the same for all arms."
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -65,6 +66,11 @@ def require_effects(
                 f'arms cannot differ in "{name}": {rules.without_effect[name]}',
                 hint="Leave it out: the arms would be equal.",
             )
+        for name in sorted(names) if names <= rules.of_other_clients.keys() else []:
+            raise StudyError(
+                f'arms cannot differ in "{name}" alone: {rules.of_other_clients[name]}',
+                hint="Leave it out: the arms would be equal.",
+            )
         for name in [] if makes_tables else sorted(names & rules.of_new_tables):
             raise StudyError(
                 f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
@@ -75,9 +81,6 @@ def require_effects(
             )
         if not writes:
             _require_acting_on_reads(study, arm, names, rules)
-
-
-_AS_THEY_ARE = "Leave it out: the tables of a server that is not ours are the same for all arms."
 
 
 def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:
