@@ -53,8 +53,8 @@ class SettingRules:
     """Concern clients that come in otherwise than those of a load do, and how these would."""
     of_new_tables: frozenset[str] = frozenset()
     """Act where a table is made: those of a workload are made before its arms are set."""
-    of_statistics: frozenset[str] = frozenset()
-    """Act where statistics of tables are gathered: those of loaded tables are before that, too."""
+    of_statistics: Mapping[str, str] = field(default_factory=dict)
+    """Act where statistics of tables are gathered, and by what value those of loaded tables are."""
     of_stored_values: frozenset[str] = frozenset()
     """Act where a value is stored, and on none that is there."""
     planner: frozenset[str] = frozenset()

@@ -191,6 +191,15 @@ WRITES = Script("writes", "UPDATE t SET v = 1;", 1, None, writes=True)
             "it acts where ANALYZE gathers statistics",
             """--set 'control.sql=["SET default_statistics_target = 10", "ANALYZE"]'""",
         ),
+        (  # of the two that data was not gathered by
+            "queries",
+            [
+                "control.settings.default_statistics_target=100",
+                "arm.settings.default_statistics_target=500",
+            ],
+            "it acts where ANALYZE gathers statistics",
+            """gathered so: --set 'arm.sql=["SET default_statistics_target = 500", "ANALYZE"]'""",
+        ),
         (  # an arm's sql is executed by a server that is not set yet
             "queries",
             ["arm.settings.default_statistics_target=1000", "arm.sql=ANALYZE"],
@@ -246,6 +255,10 @@ def test_arms_do_not_differ_in_what_no_work_of_theirs_would_show(
     [
         (["arm.settings.default_statistics_target=1000"], [READS, WRITES]),
         (["arm.settings.default_toast_compression=lz4"], [READS, WRITES]),
+        (  # as pgtune writes it down: what data was gathered by
+            ["arm.settings.default_statistics_target=100", "arm.settings.work_mem=8MB"],
+            [READS],
+        ),
         (["arm.settings.ssl=on", "arm.connect=tls", "control.connect=tcp"], [READS]),
         (["arm.settings.ssl=on", "arm.settings.work_mem=8MB"], [READS]),
         (  # as a profile has it, among others

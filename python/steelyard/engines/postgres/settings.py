@@ -98,7 +98,7 @@ SETTING_RULES = SettingRules(
         'connect = "tls", as study ssl does',
     },
     of_new_tables=frozenset({"default_table_access_method", "default_tablespace"}),
-    of_statistics=frozenset({"default_statistics_target"}),
+    of_statistics={"default_statistics_target": "100"},
     of_stored_values=frozenset({"default_toast_compression"}),
     preloading=frozenset(
         {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}

@@ -86,20 +86,23 @@ def require_effects(
 def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:
     """StudyError for a setting that acts where data are written, of work that only reads."""
     sides = {"control": study.control, _key(study, arm): arm}
-    for name in sorted(names & rules.of_statistics):
-        if any(name in text.lower() for side in sides.values() for text in study.sql_of(side)):
-            continue  # gathered so for the arm
-        gathered = " ".join(
+    for name in sorted(names & rules.of_statistics.keys()):
+        loaded = rules.of_statistics[name]
+        values = {key: study.settings_of(side).get(name, loaded) for key, side in sides.items()}
+        gathered = any(name in text.lower() for each in sides.values() for text in each.sql)
+        if gathered or len({*values.values()}) == 1:
+            continue
+        statements = " ".join(
             f"--set '{key}.sql=[\"SET {name} = {value}\", \"ANALYZE\"]'"
-            for key, side in sides.items()
-            if (value := side.settings.get(name)) is not None
+            for key, value in values.items()
+            if value != loaded
         )
         raise StudyError(
             f'arms cannot differ in "{name}": it acts where ANALYZE gathers statistics, and those '
             "of all arms were gathered before, alike",
             hint=_AS_THEY_ARE
             if study.is_external
-            else f"Say it of an arm's data in place of its server: {gathered}",
+            else f"Have those of an arm gathered so: {statements}",
         )
     for name in sorted(names) if names <= rules.of_stored_values else ():
         raise StudyError(
