@@ -127,7 +127,7 @@ class DriveOptions:
             raise UsageError("options --set and --check belong to a workload (-w)")
         if self.workload is not None and self.scale is not None:
             raise UsageError(
-                "option -s is of pgbench's tables: the data of a workload (-w) have their own scale",
+                "option -s is of pgbench's tables: the data of a workload (-w) say theirs",
                 hint=f"Leave it out, or have it compared: --set scale={self.scale}",
             )
         if self.failing is not None:
