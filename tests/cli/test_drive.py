@@ -54,6 +54,12 @@ def test_wrong_usage_is_refused_with_what_is_accepted(
     assert expected in refused("drive", *arguments)
 
 
+def test_a_scale_of_pgbenchs_tables_is_not_taken_for_that_of_a_workload(refused: Refused) -> None:
+    said = refused("drive", "-w", "tproc-c", "-s", "20")
+    assert "option -s is of pgbench's tables" in said
+    assert "--set scale=20" in said
+
+
 def test_a_wrong_script_is_shown_with_its_place(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "wrong.sql").write_text("SELECT 1;\n\\set x 1 +\nSELECT :x;\n")
     said = refused("drive", "-f", "wrong.sql")

@@ -76,6 +76,11 @@ def test_the_options_of_one_are_explained() -> None:
         (("pgbench", "mysql://u@/?sock=/tmp/s"), 'invalid word in the URI of a server: "sock"'),
         (("pgbench", "hots=/tmp"), "invalid connection string"),
         (("pgbench", "--machines", "3"), "name a TARGET"),
+        (("pgbench", "--replace"), "option --replace is of a server: name a TARGET"),
+        (("pgbench", "--yes"), "option --yes is of a server"),
+        (("pgbench", "host=/tmp", "--version", "16"), "option --version is of the cache"),
+        (("pgbench", "host=/tmp", "--bindir", "/opt/pg/bin"), "option --bindir is of the cache"),
+        (("pgbench", "host=/tmp", "--as", "nobody"), "option --as is of the cache"),
         (("pgbench", "host=/tmp", "--ray", "db1:6379"), "add --machines N"),
     ],
 )

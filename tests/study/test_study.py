@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.study.arm import Arm
 from steelyard.study.budget import BUDGETS, Budget
+from steelyard.study.read import read_study
 from steelyard.study.study import Study
 
 
@@ -53,3 +54,14 @@ def test_an_arm_may_be_compared_with_another_arm_and_with_nothing_else() -> None
         last = Arm(name="c", against=named)
         with pytest.raises(ValueError, match="which is no other arm"):
             Study(name="s", title="t", question="q", control=control, arms=(first, last))
+
+
+def test_each_arm_of_a_compression_stores_its_values_by_its_own_method() -> None:
+    """The data are made by a server without an arm's settings, whose default is lz4 from 19 on."""
+    study = read_study("default-toast-compression", ["version=19"])
+    for arm in study.every_arm:
+        method = study.settings_of(arm)["default_toast_compression"]
+        stored = [statement for statement in study.sql_of(arm) if "SET COMPRESSION" in statement]
+        assert stored == [f"ALTER TABLE documents ALTER body SET COMPRESSION {method}"]
+        assert study.sql_of(arm)[-2:] == study.sql_of(study.control)[-2:]
+        assert arm.sql[1].startswith("UPDATE documents")

@@ -49,8 +49,14 @@ class SettingRules:
     """By what name servers report a setting that a study names: one may write TimeZone."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Change nothing for the sessions of a load, and why."""
+    of_other_clients: Mapping[str, str] = field(default_factory=dict)
+    """Concern clients that come in otherwise than those of a load do, and how these would."""
     of_new_tables: frozenset[str] = frozenset()
     """Act where a table is made: those of a workload are made before its arms are set."""
+    of_statistics: Mapping[str, str] = field(default_factory=dict)
+    """Act where statistics of tables are gathered, and by what value those of loaded tables are."""
+    of_stored_values: frozenset[str] = frozenset()
+    """Act where a value is stored, and on none that is there."""
     planner: frozenset[str] = frozenset()
     """Decide how queries are planned; those that end in `_` by how the names of others begin."""
 

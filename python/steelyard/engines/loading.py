@@ -223,6 +223,15 @@ class TemplateEngine(Engine, Protocol):
         """The identifier of a cluster that was stopped cleanly, its pages protected; else None."""
 
 
+@runtime_checkable
+class StoresValues(Protocol):
+    """An engine whose servers store values by settings that builds have other defaults of."""
+
+    def storing(self, settings: Settings) -> TemplateEngine:
+        """The same build, whose servers are loaded with these settings too; what they come to is
+        kept by a name of its own."""
+
+
 @contextmanager
 def serving(
     instance: LocalInstance, slot: Slot, settings: Settings, report: Callable[[str], None]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
@@ -98,6 +101,68 @@ def test_aligned_defaults_are_given_to_every_arm_that_knows_them(world: Scripted
     assert found.declared("after") == set()
     assert "set alike: io = 1" in notes.said[0]
     assert found.alignment.added == {"after": ("come",)}
+
+
+class Storing(NoopEngine):
+    """A build that stores values by its setting "io"."""
+
+    stored_by: Mapping[str, str] | None = None
+
+    def storing(self, settings: Mapping[str, str]) -> Storing:
+        """As it is told."""
+        other = copy(self)
+        other.stored_by = settings
+        return other
+
+
+def storing(name: str, catalogue: int, defaults: dict[str, Default]) -> Storing:
+    identity = replace(NOOP_IDENTITY, version=name, bindir=f"/{name}")
+    made = Storing(identity, BuildDefaults({"catalogue": catalogue}, defaults))
+    made.setting_rules = SettingRules(of_stored_values=frozenset({"io"}))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "changes", "stored_by"),
+    [
+        (8, {}, {"io": "1"}),  # the control's default, as its servers will have it
+        (8, {"settings": {"io": "3"}}, {"io": "3"}),
+        (8, {"defaults": "as-shipped"}, None),
+        (7, {}, None),  # one load for both
+    ],
+)
+def test_data_of_its_own_is_stored_as_its_servers_are_set(
+    world: ScriptedWorld,
+    catalogue: int,
+    changes: dict[str, Any],
+    stored_by: dict[str, str] | None,
+) -> None:
+    """What 19 stored by its own default would be lz4, beside a setting of pglz."""
+    builds = {"before": storing("a", 7, OLD), "after": storing("b", catalogue, NEW)}
+    asked = study(**changes)
+    engines: dict[str, Engine] = {**builds}
+    found = compare_builds(asked, engines, world.laboratory, Silent())
+    after = found.loading(asked, "after", builds["after"])
+    assert isinstance(after, Storing)
+    assert after.stored_by == stored_by
+    plain = engine("b", 8, NEW)
+    assert found.loading(asked, "after", plain) is plain
+
+
+def test_arms_that_share_a_load_and_differ_leave_it_as_the_build_stores_it(
+    world: ScriptedWorld,
+) -> None:
+    new = storing("b", 8, NEW)
+    asked = study_of(
+        control={"name": "before", "version": "16"},
+        arms=[
+            {"name": "one", "version": "18", "settings": {"io": "2"}},
+            {"name": "other", "version": "18", "settings": {"io": "3"}},
+        ],
+    )
+    engines: dict[str, Engine] = {"before": storing("a", 7, OLD), "one": new, "other": new}
+    found = compare_builds(asked, engines, world.laboratory, Silent())
+    assert found.loading(asked, "one", new) is new
 
 
 def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> None:

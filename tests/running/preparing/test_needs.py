@@ -10,6 +10,7 @@ from steelyard.cli.options import weigh_options
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import MissingFeature
 from steelyard.engines.mysql.settings import SETTING_RULES
+from steelyard.engines.postgres.settings import SETTING_RULES as OF_POSTGRES
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.preparing.needs import (
     arms_left_out,
@@ -170,3 +171,119 @@ def test_what_all_arms_have_alike_is_left(changes: list[str]) -> None:
 def test_scripts_that_make_tables_make_them_as_their_arm_says(text: str) -> None:
     study = differing("arm.settings.innodb_file_per_table=OFF")
     require_effects(study, ruled(study), [READS, Script("makes", text, 1, None, writes=True)])
+
+
+WRITES = Script("writes", "UPDATE t SET v = 1;", 1, None, writes=True)
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "why", "how"),
+    [
+        (
+            "queries",
+            ["arm.settings.default_statistics_target=1000"],
+            "it acts where ANALYZE gathers statistics",
+            """--set 'arm.sql=["SET default_statistics_target = 1000", "ANALYZE"]'""",
+        ),
+        (  # also beside what acts
+            "settings",
+            ["control.settings.Default_Statistics_Target=10", "arm.settings.work_mem=8MB"],
+            "it acts where ANALYZE gathers statistics",
+            """--set 'control.sql=["SET default_statistics_target = 10", "ANALYZE"]'""",
+        ),
+        (  # of the two that data was not gathered by
+            "queries",
+            [
+                "control.settings.default_statistics_target=100",
+                "arm.settings.default_statistics_target=500",
+            ],
+            "it acts where ANALYZE gathers statistics",
+            """gathered so: --set 'arm.sql=["SET default_statistics_target = 500", "ANALYZE"]'""",
+        ),
+        (  # an arm's sql is executed by a server that is not set yet
+            "queries",
+            ["arm.settings.default_statistics_target=1000", "arm.sql=ANALYZE"],
+            "it acts where ANALYZE gathers statistics",
+            """arm.sql=["SET default_statistics_target = 1000", "ANALYZE"]""",
+        ),
+        (
+            "settings",
+            ["arm.settings.default_toast_compression=lz4"],
+            "it acts where a value is stored, and the work only reads",
+            "or drive work that writes",
+        ),
+        (
+            "settings",
+            ["arm.settings.default_table_access_method=columnar"],
+            "it acts where a table is made",
+            'arm.sql="ALTER TABLE ..."',
+        ),
+        (
+            "settings",
+            ["arm.settings.ssl=on"],
+            "clients of the socket are never encrypted",
+            "the arms would be equal",
+        ),
+        (
+            "settings",
+            ["control.settings.SSL=off", "arm.settings.password_encryption=md5"],
+            "no password is asked for at the socket",
+            "the arms would be equal",
+        ),
+        (
+            "sessions",
+            ["address=host=db", "arm.settings.default_statistics_target=1000"],
+            "it acts where ANALYZE gathers statistics",
+            "a server that is not ours",
+        ),
+    ],
+)
+def test_arms_do_not_differ_in_what_no_work_of_theirs_would_show(
+    study: str, changes: list[str], why: str, how: str
+) -> None:
+    """The data of all arms were loaded and analysed alike, before any arm was set, and their
+    clients come by the socket."""
+    arms = read_study(study, changes)
+    with pytest.raises(StudyError, match="arms cannot differ in") as refused:
+        require_effects(arms, ruled(arms, OF_POSTGRES), [READS])
+    assert why in refused.value.primary
+    assert how in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("changes", "scripts"),
+    [
+        (["arm.settings.default_statistics_target=1000"], [READS, WRITES]),
+        (["arm.settings.default_toast_compression=lz4"], [READS, WRITES]),
+        (  # as pgtune writes it down: what data was gathered by
+            ["arm.settings.default_statistics_target=100", "arm.settings.work_mem=8MB"],
+            [READS],
+        ),
+        (["arm.settings.ssl=on", "arm.connect=tls", "control.connect=tcp"], [READS]),
+        (["arm.settings.ssl=on", "arm.settings.work_mem=8MB"], [READS]),
+        (  # as a profile has it, among others
+            ["arm.settings.default_toast_compression=lz4", "arm.settings.work_mem=8MB"],
+            [READS],
+        ),
+        (
+            [
+                "arm.settings.default_statistics_target=1000",
+                'arm.sql=["SET default_statistics_target = 1000", "ANALYZE"]',
+            ],
+            [READS],
+        ),
+        (
+            ["settings.default_statistics_target=1000", "arm.settings.work_mem=8MB"],
+            [READS],
+        ),
+        (
+            ["arm.settings.default_toast_compression=lz4", "arm.sql=ALTER TABLE t ALTER v TYPE x"],
+            [READS],
+        ),
+    ],
+)
+def test_what_acts_on_the_data_of_an_arm_may_differ(
+    changes: list[str], scripts: list[Script]
+) -> None:
+    study = read_study("settings", changes)
+    require_effects(study, ruled(study, OF_POSTGRES), scripts)

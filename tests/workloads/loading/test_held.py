@@ -50,3 +50,33 @@ def test_a_server_that_holds_something_else_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         require_workload(find_workload("tproc-c"), scale, held, "there")
+
+
+@pytest.mark.parametrize(
+    ("name", "loaded", "chosen", "hint"),
+    [
+        ("time-series", {"devices": 1000, "time_index": "brin"}, {}, "Say --set devices=1000"),
+        ("time-series", {"devices": 10}, {"devices": 1000}, "Say --set devices=10"),
+        ("reserva", {"banks": 7}, {}, "Say --set banks=7"),
+        ("insert-read", {"added": 20}, {}, "Say --set added=20"),
+        ("insert-read", {"frozen": True}, {}, "Say --set frozen=true"),
+        ("htap", {"profile": "hammerdb"}, {}, "Load anew: steelyard workloads load htap"),
+    ],
+)
+def test_a_number_by_which_scripts_find_rows_is_that_of_the_load(
+    name: str, loaded: dict[str, object], chosen: dict[str, object], hint: str
+) -> None:
+    """The default would insert for a hundred devices where a thousand were loaded."""
+    loaded_name = find_workload(name).loaded_name
+    held = LoadedData(loaded_name, 1, 7, "abc", json.dumps(loaded))
+    with pytest.raises(UsageError, match="was loaded with") as refused:
+        require_workload(find_workload(name, chosen), 1, held, "there")
+    assert hint in str(refused.value)
+    if hint.startswith("Say"):
+        require_workload(find_workload(name, loaded), 1, held, "there")
+
+
+@pytest.mark.parametrize("partitions", [0, 3, 10])
+@pytest.mark.parametrize("name", ["tproc-c", "tproc-c-client", "htap"])
+def test_a_number_that_only_the_load_reads_may_be_any(name: str, partitions: int) -> None:
+    require_workload(find_workload(name, {"partitions": partitions}), 1, SPEC, "there")

@@ -17,8 +17,10 @@ import steelyard.workloads.loading.template as template_module
 from steelyard._core import read_control
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
+from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.engines.postgres.sql.loader import value
 from steelyard.model.endpoint import Endpoint
@@ -33,6 +35,7 @@ from story.noop.journal import NOOP_IDENTITY
 from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
+LZ4 = Path("/usr/lib/postgresql/15/bin/postgres")
 
 
 @pytest.mark.postgres
@@ -236,6 +239,32 @@ def test_separate_loads_and_builds_that_are_being_written_have_templates_of_thei
     before = key_of(released)
     (tmp_path / "postgres").write_bytes(b"installed again")
     assert key_of(released) == before
+
+
+WIDE = "INSERT INTO things SELECT n, repeat(md5(n::text), 200) FROM generate_series(1, 9) AS n;\n"
+
+
+@pytest.mark.postgres
+@pytest.mark.skipif(not LZ4.is_file(), reason="Debian's PostgreSQL 15, which has lz4, is not here")
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [({}, "pglz"), ({"default_toast_compression": "lz4"}, "lz4")],
+)
+def test_values_are_stored_as_the_engine_says_and_kept_by_a_name_of_their_own(
+    settings: dict[str, str], method: str, place: Path, serve: Serve, tmp_path: Path
+) -> None:
+    folder = write_folder(tmp_path, schema="CREATE TABLE things (n int, t text);\n", load=WIDE)
+    workload = find_workload(str(folder))
+    plain = find_postgres("15")
+    chosen = plain.storing(settings)
+    made = template(chosen, workload, 1)
+    assert (made == template(plain, workload, 1)) is (not settings)
+    with (
+        serve(chosen.open(made).clone(place / "clone")) as address,
+        connected(replace(address, database=DATABASE)) as connection,
+    ):
+        rows = connection.execute(b"SELECT DISTINCT pg_column_compression(t) FROM things")
+        assert rows.fetchall() == [(method,)]
 
 
 def test_an_account_that_was_chosen_has_templates_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +27,7 @@ sub = typer.Typer(
     help="List the workloads; load one into the cache or into a server.",
 )
 
+_VERSION = "18"
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
@@ -84,7 +86,7 @@ def load_workload(
     ] = None,
     version: Annotated[
         str, typer.Option("--version", help="PostgreSQL to load with, for the cache.")
-    ] = "18",
+    ] = _VERSION,
     bindir: Annotated[
         Path | None, typer.Option("--bindir", help="Its programs, in place of a version.")
     ] = None,
@@ -112,6 +114,11 @@ def load_workload(
     from steelyard.workloads.reading.dialects import GENERIC
     from steelyard.workloads.reading.folder import find_workload
 
+    _refuse_other_place(
+        target,
+        {"--version": version != _VERSION, "--bindir": bindir, "--as": account},
+        {"--replace": replacing, "--yes": yes},
+    )
     name = workload_of(name)
     scale, chosen = scale_and_options(name, overrides or ())
     address = None if target is None else _address(target, yes)
@@ -127,6 +134,24 @@ def load_workload(
             facts = _into_target(workload, scale, database, replacing, copiers)
     facts = {"workload": workload.name, "scale": scale, "options": workload.chosen, **facts}
     typer.echo(json.dumps(facts) if as_json else load_line(facts))
+
+
+def _refuse_other_place(
+    target: str | None, of_cache: Mapping[str, object], of_server: Mapping[str, object]
+) -> None:
+    """UsageError for an option that is given and has no meaning where the data go."""
+    options = of_server if target is None else of_cache
+    given = [option for option, value in options.items() if value]
+    if given and target is not None:
+        raise UsageError(
+            f"option {given[0]} is of the cache: the server at TARGET is loaded as it runs",
+            hint="Leave it out, or leave TARGET out.",
+        )
+    if given:
+        raise UsageError(
+            f"option {given[0]} is of a server: name a TARGET",
+            hint="The cache is loaded anew after `steelyard engines clear --templates`.",
+        )
 
 
 def _into_cache(

@@ -125,6 +125,11 @@ class DriveOptions:
             raise UsageError("cannot drive a workload (-w) and scripts (-b, -f) at once")
         if self.workload is None and (self.overrides or self.check):
             raise UsageError("options --set and --check belong to a workload (-w)")
+        if self.workload is not None and self.scale is not None:
+            raise UsageError(
+                "option -s is of pgbench's tables: the data of a workload (-w) say theirs",
+                hint=f"Leave it out, or have it compared: --set scale={self.scale}",
+            )
         if self.failing is not None:
             self._refuse_failing()
         if self.mode not in (None, *MODES):

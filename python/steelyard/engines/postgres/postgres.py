@@ -5,8 +5,10 @@ What a build assumes and accepts is read from a cluster that is made for that an
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,16 +77,23 @@ class Postgres:
     """A build of PostgreSQL that the account can run.
 
     Implements TemplateEngine, LoadableEngine, SettingsCheck, Abilities, ComparableBuild,
-    NeedsMemory, TakesIn and AcceptsSettings.
+    NeedsMemory, StoresValues, TakesIn and AcceptsSettings.
     """
 
     protections = PROTECTIONS
     setting_rules = SETTING_RULES
 
-    def __init__(self, build: Build, identity: Identity, account: Account) -> None:
+    def __init__(
+        self,
+        build: Build,
+        identity: Identity,
+        account: Account,
+        stored_by: Settings | None = None,
+    ) -> None:
         self._build = build
         self._identity = identity
         self._account = account
+        self._stored_by = dict(stored_by or {})
 
     @property
     def identity(self) -> Identity:
@@ -123,11 +132,18 @@ class Postgres:
     @property
     def load_settings(self) -> Settings:
         """Of a server that is loaded and then stopped."""
-        return LOAD_SETTINGS
+        return {**LOAD_SETTINGS, **self._stored_by}
+
+    def storing(self, settings: Settings) -> Postgres:
+        """The same build, whose loaded servers store values by these settings."""
+        return Postgres(self._build, self._identity, self._account, settings)
 
     def catalogue_edition(self) -> list[int]:
-        """Distinguishes builds of a version that is still in development."""
-        return catalogue_edition(self._identity)
+        """Distinguishes builds of a version that is still in development, and how values are
+        stored."""
+        text = json.dumps(self._stored_by, sort_keys=True).encode()
+        stored = [zlib.crc32(text)] if self._stored_by else []
+        return [*catalogue_edition(self._identity), *stored]
 
     def stopped_identifier(self, directory: Path) -> int | None:
         """The identifier of a cluster that was stopped cleanly with checksums on; else None."""
@@ -139,7 +155,8 @@ class Postgres:
         build, account = self._build, self._account
         with ending_strays(slot.path, account):
             if intake.place.kind == "dump":
-                return take_in_dump(build, account, self.create, intake, slot, report)
+                loaded = {**BULK_SETTINGS, **self._stored_by}
+                return take_in_dump(build, account, self.create, intake, slot, report, loaded)
             return take_in_cluster(build, self._identity, account, intake, slot, report)
 
     def known(self, offered: ServerSettings) -> ServerSettings:

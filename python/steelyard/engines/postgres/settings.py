@@ -89,6 +89,17 @@ SETTING_RULES = SettingRules(
         "transaction_buffers": frozenset({"shared_buffers"}),
         "wal_buffers": frozenset({"shared_buffers"}),
     },
+    of_other_clients={
+        "listen_addresses": "where a server listens besides is no matter to clients of its socket: "
+        'say connect = "tcp"',
+        "password_encryption": "no password is asked for at the socket, and a new one of SCRAM by "
+        "TCP",
+        "ssl": "clients of the socket are never encrypted, and others by what they ask for: say "
+        'connect = "tls", as study ssl does',
+    },
+    of_new_tables=frozenset({"default_table_access_method", "default_tablespace"}),
+    of_statistics={"default_statistics_target": "100"},
+    of_stored_values=frozenset({"default_toast_compression"}),
     preloading=frozenset(
         {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
     ),

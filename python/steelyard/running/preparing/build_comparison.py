@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from steelyard.engines.capabilities.settings import ComparableBuild, SettingsCheck
 from steelyard.engines.differences import VERSION, Alignment, compare_defaults, same_build
 from steelyard.engines.engine import Engine
+from steelyard.engines.loading import StoresValues
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import BuildDefaults
 from steelyard.running.laboratory import Laboratory
@@ -44,6 +45,21 @@ class BuildComparison:
         names = frozenset() if arm.name in self.shipped else self.knows.get(arm.name, frozenset())
         alike = {name: v for name, v in self.alignment.settings.items() if name in names}
         return {**alike, **study.settings_of(arm)}
+
+    def loading(self, study: Study, loader: str, engine: Engine) -> Engine:
+        """What makes the data of a loader's arms. Where builds have data of their own, its servers
+        store values as those arms' are set to: a default that was set alike for them is not that of
+        the build, and what it has stored stays so."""
+        if self.shared or not isinstance(engine, StoresValues):
+            return engine
+        arms = [arm for arm in study.every_arm if self.loaders[arm.name] == loader]
+        settings = [self.settings_of(study, arm) for arm in arms]
+        values = {
+            name: {each[name] for each in settings if name in each}
+            for name in engine.setting_rules.of_stored_values
+        }
+        alike = {name: one for name, said in values.items() if len(said) == 1 for one in said}
+        return engine.storing(alike) if alike else engine
 
     def declared(self, arm: str) -> set[str]:
         """Settings that may differ because the arm's build has another default."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence, Set
+from typing import Protocol
 
 from steelyard.engines.capabilities.memory import (
     HUGE_PAGE_BYTES,
@@ -12,9 +13,11 @@ from steelyard.engines.capabilities.memory import (
     NeedsMemory,
     shared_memory_bytes,
 )
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Abilities, Engine, MissingFeature
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.laboratory import Laboratory
+from steelyard.study.arm import Arm
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -24,6 +27,7 @@ _SETTING_OF_JIT = re.compile("jit|jit_(?!provider).*", re.IGNORECASE)
 _SETTING_OF_HUGE_PAGES = re.compile("huge_pages|(loose[_-])?large[_-]pages", re.IGNORECASE)
 """PostgreSQL's, and that of MySQL and MariaDB, which go on in common pages where there are none."""
 _MAKES_TABLES = re.compile(r"\b(?:alter|create|optimize|truncate)\b", re.IGNORECASE)
+_AS_THEY_ARE = "Leave it out: the tables of a server that is not ours are the same for all arms."
 _ADMINISTRATORS = "/usr/sbin:/sbin:/usr/local/sbin"
 """Where programs stand that an ordinary user has not on the path."""
 
@@ -40,10 +44,20 @@ def require_abilities(study: Study, engines: Mapping[str, Engine]) -> None:
                 _require_ability(study, arm.name, engines[arm.name], "jit")
 
 
-def require_effects(study: Study, engines: Mapping[str, Engine], scripts: Sequence[Script]) -> None:
+class RuledSettings(Protocol):
+    """What has rules about settings: an engine, or a server at an address."""
+
+    @property
+    def setting_rules(self) -> SettingRules: ...
+
+
+def require_effects(
+    study: Study, engines: Mapping[str, RuledSettings], scripts: Sequence[Script]
+) -> None:
     """StudyError for a setting that arms differ in and that changes nothing for them: they would be
     equal, and weighed as if they were not."""
     makes_tables = any(_MAKES_TABLES.search(script.text) for script in scripts)
+    writes = any(script.writes for script in scripts)
     for arm in study.arms:
         rules = engines[arm.name].setting_rules
         names = {rules.name_of(name) for name in study.declared_differences(arm)}
@@ -52,13 +66,58 @@ def require_effects(study: Study, engines: Mapping[str, Engine], scripts: Sequen
                 f'arms cannot differ in "{name}": {rules.without_effect[name]}',
                 hint="Leave it out: the arms would be equal.",
             )
+        for name in sorted(names) if names <= rules.of_other_clients.keys() else []:
+            raise StudyError(
+                f'arms cannot differ in "{name}" alone: {rules.of_other_clients[name]}',
+                hint="Leave it out: the arms would be equal.",
+            )
         for name in [] if makes_tables else sorted(names & rules.of_new_tables):
-            key = "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
             raise StudyError(
                 f'arms cannot differ in "{name}": it acts where a table is made, and the tables of '
                 "all arms are copies of those that were loaded",
-                hint=f'Change the tables of an arm: --set {key}.sql="ALTER TABLE ..."',
+                hint=_AS_THEY_ARE
+                if study.is_external
+                else f'Change the tables of an arm: --set {_key(study, arm)}.sql="ALTER TABLE ..."',
             )
+        if not writes:
+            _require_acting_on_reads(study, arm, names, rules)
+
+
+def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:
+    """StudyError for a setting that acts where data are written, of work that only reads."""
+    sides = {"control": study.control, _key(study, arm): arm}
+    for name in sorted(names & rules.of_statistics.keys()):
+        loaded = rules.of_statistics[name]
+        values = {key: study.settings_of(side).get(name, loaded) for key, side in sides.items()}
+        gathered = any(name in text.lower() for each in sides.values() for text in each.sql)
+        if gathered or len({*values.values()}) == 1:
+            continue
+        statements = " ".join(
+            f"--set '{key}.sql=[\"SET {name} = {value}\", \"ANALYZE\"]'"
+            for key, value in values.items()
+            if value != loaded
+        )
+        raise StudyError(
+            f'arms cannot differ in "{name}": it acts where ANALYZE gathers statistics, and those '
+            "of all arms were gathered before, alike",
+            hint=_AS_THEY_ARE
+            if study.is_external
+            else f"Have those of an arm gathered so: {statements}",
+        )
+    for name in sorted(names) if names <= rules.of_stored_values else ():
+        raise StudyError(
+            f'arms cannot differ in "{name}": it acts where a value is stored, and the work only '
+            "reads",
+            hint=_AS_THEY_ARE
+            if study.is_external
+            else f'Store the data of an arm anew: --set {_key(study, arm)}.sql="ALTER TABLE ...", '
+            "as study default-toast-compression does; or drive work that writes.",
+        )
+
+
+def _key(study: Study, arm: Arm) -> str:
+    """How an override names an arm."""
+    return "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
 
 
 def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.engines.capabilities.counters import LogTiming, StatementCounting
-from steelyard.engines.capabilities.external import TCP, TLS, Listening
+from steelyard.engines.capabilities.external import TCP, TLS, ExternalServer, Listening
 from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
@@ -171,6 +171,9 @@ def _reach(
     progress.stage("reach the servers")
     with opened.spent.stopwatch("find engines"):
         arms = laboratory.engines.reach(study, data.database)
+        ruled = {name: arm for name, arm in arms.items() if isinstance(arm, ExternalServer)}
+        if len(ruled) == len(arms):
+            require_effects(study, ruled, data.scripts)
         require_read_only(study, arms)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
@@ -331,6 +334,7 @@ def _templates(
 ) -> dict[str, tuple[Path, ...]]:
     """Arm → the loads of its data, made where they are missing."""
     loaders = list(dict.fromkeys(builds.loaders.values()))
+    engines = {loader: builds.loading(study, loader, engines[loader]) for loader in loaders}
     every = len(loaders) * builds.loads
     copies = every * data_directories(study)
     templates: dict[str, tuple[Path, ...]] = {}

@@ -6,7 +6,9 @@ import json
 
 from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
-from steelyard.workloads.reading.workload import Workload
+from steelyard.model.script_text import VARIABLE
+from steelyard.workloads.reading.option import OptionValue
+from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
 
 def loaded_workload(database: WorkloadDatabase) -> LoadedData | None:
@@ -40,13 +42,34 @@ def require_workload(workload: Workload, scale: int, mark: LoadedData | None, ho
         raise UsageError(
             f"{where} was loaded at scale {mark.scale}, not {scale}", hint="Leave --set out."
         )
+    read = _variables_read(workload)
     for name, chosen in workload.loading.items():
-        loaded = json.loads(mark.options or "{}").get(name, chosen)
-        # A number, such as one of partitions, changes how rows are kept; a word, what they are.
-        if workload.options[name].values and loaded != chosen:
-            other = f"Say --set {name}={loaded}, or load anew: {load}"
+        option, loaded = workload.options[name], json.loads(mark.options or "{}").get(name, chosen)
+        # A number of partitions, which nothing reads afterwards, changes how rows are kept; a word,
+        # and a number of devices that scripts read, what they are.
+        matters = option.values or read & {*option.variables(name, chosen)}
+        if matters and loaded != chosen:
+            other = f"Say --set {name}={_word(loaded)}, or load anew: {load}"
             raise UsageError(
-                f'cannot drive workload "{workload.name}" with {name} = {chosen}: {where} was '
-                f"loaded with {name} = {loaded}",
-                hint=other if loaded in workload.options[name].values else f"Load anew: {load}",
+                f'cannot drive workload "{workload.name}" with {name} = {_word(chosen)}: {where} '
+                f"was loaded with {name} = {_word(loaded)}",
+                hint=f"Load anew: {load}" if option.read(loaded) is None else other,
             )
+
+
+def _variables_read(workload: Workload) -> set[str]:
+    """Variables that are read once the rows are there: by scripts, checks, counts and probes."""
+    texts = [
+        file.text()
+        for name, file in workload.files.items()
+        if name.endswith(".sql") and name not in LOADING_FILES
+    ]
+    texts += workload.counts.values()
+    for probe in workload.probes.values():
+        texts += [probe] if isinstance(probe, str) else [probe.each, probe.query]
+    return {name for text in texts for name in VARIABLE.findall(text)}
+
+
+def _word(value: OptionValue) -> str:
+    """As `--set` has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

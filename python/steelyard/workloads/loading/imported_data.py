@@ -10,6 +10,7 @@ import secrets
 import shlex
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -139,7 +140,9 @@ def import_template(
     there is but one. EngineError: the source is not what it was, or there is no room.
     """
     cache = open_cache()
-    key = import_key(engine.identity, source, number if source.kind == "dump" else 0)
+    is_dump = source.kind == "dump"
+    edition = engine.catalogue_edition() if is_dump else ()
+    key = import_key(engine.identity, source, number if is_dump else 0, edition)
     key = own_key(key, engine.account)
     home = cache.templates / key
     with sole_maker(cache, key, report):
@@ -165,8 +168,13 @@ def drop_backup(source: Source) -> None:
     remove_backup(Path(source.place), source.backup)
 
 
-def import_key(identity: Identity, source: Source, number: int) -> str:
-    """The name of a template: readable, with a hash of all that decides its bytes."""
+def import_key(
+    identity: Identity, source: Source, number: int, edition: Sequence[int] = ()
+) -> str:
+    """The name of a template: readable, with a hash of all that decides its bytes.
+
+    `edition` tells builds of one version apart, and ways to store values.
+    """
     decisive = [
         FORMAT,
         INTAKE,
@@ -175,6 +183,7 @@ def import_key(identity: Identity, source: Source, number: int) -> str:
         identity.configure,
         source.digest,
         source.database,
+        *edition,
     ]
     digest = hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:12]
     version = re.sub(r"[^A-Za-z0-9.]", "_", identity.version)

@@ -14,7 +14,7 @@ from pathlib import Path
 from steelyard._core import read_control, read_relation_map, write_checksums
 from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest, SelectedBuild
-from steelyard.engines.engine import Slot
+from steelyard.engines.engine import Settings, Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
@@ -134,12 +134,19 @@ def _take_in_upgraded(
 
 
 def take_in_dump(
-    build: Build, account: Account, create: Create, intake: Intake, slot: Slot, report: Report
+    build: Build,
+    account: Account,
+    create: Create,
+    intake: Intake,
+    slot: Slot,
+    report: Report,
+    settings: Settings = BULK_SETTINGS,
 ) -> ImportedCluster:
-    """Restore a dump into a new cluster in the slot, with statistics, and stop it."""
+    """Restore a dump into a new cluster in the slot, whose server has these settings, with
+    statistics, and stop it."""
     report("make an empty cluster")
     cluster = create(slot.path / "data", protection=CHECKSUMS)
-    with serving(cluster, slot, BULK_SETTINGS, report):
+    with serving(cluster, slot, settings, report):
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")

@@ -1,9 +1,9 @@
 -- A payment, each statement a transaction that waits for the one before; deletes that delete.
 \set payer random(1, 1000 * :scale)
 \set payee random(1, 1000 * :scale)
--- Nobody pays at the own bank: the next account is at the next one.
+-- Nobody pays at the own bank: the account beside is at another, the next but for the last one.
 \if (:payer - :payee) % :banks = 0
-\set payee :payee % (1000 * :scale) + 1
+\set payee case when :payee < 1000 * :scale then :payee + 1 else :payee - 1 end
 \endif
 -- The payee's bank asks for the money; the payer's, which issued the card, approves.
 \set asking (:payee - 1) % :banks + 1
