@@ -22,7 +22,7 @@ scrub found damage, the doctor a warning, an upgrade a hindrance, or a record of
 2 wrong usage, a wrong study, or a load that did nothing; 3 it could not be completed, by a defect
 too; 130 interrupted, 143 told to end, 129 by a terminal that was closed, 131 by Ctrl-\\.
 `--fail-if slower:2%` fails only where the whole interval lies beyond 2 %: *inconclusive* and
-*invalid* never do. What `weigh --json` holds is in [studies](studies.md).
+*invalid* never do. What `weigh --json` holds is in [the record](record.md).
 
 Under `--json` standard output holds one JSON object whatever happens. After an error, wrong usage
 included, or when the command was ended from outside, it is

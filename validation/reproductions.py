@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,14 @@ from validation.weighed import environment_of, machine_of
 RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
 README = PAGES / "README.md"
-FORM = folded.Form(most_cells=8, by_topic=True, stay=("", "arm against control"), leave=("doubt",))
+CONTRASTS = "arm against control"
+FORM = folded.Form(
+    most_cells=8,
+    by_topic=True,
+    stay=("",),
+    leave=("doubt", CONTRASTS, "requests by the second"),
+)
+_OF_EFFECTS = "\n| effect | change |"
 _DOUBTS = re.compile(r"^Doubts: \d+\n\n((?:- \*\*.*\n)+)", re.MULTILINE)
 _TOOK = re.compile(r"^(Took .*; seed \d+\.) Repeat:\n\n```\n.*\n```\n", re.MULTILINE)
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
@@ -88,7 +96,12 @@ def files(study: Reproduction, results: Results) -> dict[Path, str]:
     """The page of a study and its tables; what was seen of each doubt is a table too. The commands
     of single steps are left out: `steelyard reproduce NAME --only STEP` does the same."""
     text = _TOOK.sub(r"\1\n", _DOUBTS.sub(_as_table, text_of(study, results)))
-    return folded.files_of(PAGES / f"{study.name}.md", text, FORM)
+    return folded.files_of(PAGES / f"{study.name}.md", text, _form(text))
+
+
+def _form(text: str) -> folded.Form:
+    """The sentences above a table of contrasts say them all, but those about effects say none."""
+    return replace(FORM, stay=("", CONTRASTS)) if _OF_EFFECTS in text else FORM
 
 
 def _as_table(match: re.Match[str]) -> str:

@@ -61,6 +61,13 @@ def test_tables_of_one_heading_line_are_one_file_that_names_their_sections(tmp_p
     assert len(rows) == 80
 
 
+def test_columns_are_named_where_a_file_is_first_linked(tmp_path: Path) -> None:
+    one, two = (table(["doubt", "seen"], [["a", "b"]] * rows) for rows in (1, 2))
+    form = folded.Form(leave=("doubt",))
+    text, _ = folded.files_of(tmp_path / "page.md", f"# P\n\n{one}\n\n{two}\n", form).values()
+    assert text == "# P\n\n[1 row](page/p.csv): doubt, seen\n\n[2 rows](page/p.csv)\n"
+
+
 def test_tables_of_one_topic_share_their_columns(tmp_path: Path) -> None:
     one = table(["beside", "x", "y"], [["CPU", "1", "2"]] * 20)
     two = table(["beside", "x", "z"], [["CPU", "3", "4"]] * 20)

@@ -57,6 +57,8 @@ def test_every_study_has_its_row_with_question_minutes_and_needs() -> None:
 
 def test_a_reading_has_its_interval_and_a_study_that_cannot_be_had_its_reason() -> None:
     assert reading({"contrasts": [CONTRAST]}) == "on against off -3.1 % [-3.6, unbounded], slower"
+    of_time = reading({"contrasts": [CONTRAST]}, " of time")
+    assert of_time == "on against off -3.1 % of time [-3.6, unbounded], slower"
     assert reading({"refused": "no huge pages"}) == "cannot be had there: no huge pages"
     found: list[dict[str, Any]] = [
         {"key": "ssl", "words": ["ssl", "--seed", "16"], "refused": "no OpenSSL"},
@@ -69,6 +71,7 @@ def test_a_reading_has_its_interval_and_a_study_that_cannot_be_had_its_reason() 
     ]
     text = questions(found)
     assert "cannot be had there: no OpenSSL" in text
+    assert "-3.1 % of time [" in text, "the study decides by times"
     assert "Read on: 2 processors (P, virtual), 8 GB of memory, Linux 6." in text
     assert "alone: `steelyard weigh jit --set control.version=15`." in text
 

@@ -47,13 +47,15 @@ CHECKED: tuple[Column, ...] = (
 _HEAD = """
     This page is written by `python -m validation.drilled` from drills with default options,
     `steelyard drill`, whose parts may have run apart: nothing on it was typed. [The
-    drill](../reference/drill.md) says how it is done, who is asked, and what the words mean.
+    drill](../reference/drill.md) says how it is done, which checks are made, and what the words
+    mean.
 
     A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
     an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0
     to {all_none:.1f}, and 100 accordingly (Clopper & Pearson 1934, 95 %). What lies between has its
-    interval beside it. “–”: not asked, or not there. One copy may end in an error and in a wrong
-    answer, each by a way of asking of its own.
+    interval beside it. “–”: not checked, or not there. *Wrong answers* come without a message.
+    *Undetected*: no query failed, hung or answered wrongly, and no line of the log names the file.
+    One copy may end in an error and in a wrong answer, each in another query.
 """
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 WHOLE = "<!-- whole -->\n"
 """Before a table that stays, whatever its size."""
 MOST_NAMED = 5
-"""Columns that a link to a table names."""
+"""Columns that the first link to a file names."""
 FEWEST_REPEATED = 9
 """Spaces of a paragraph that is said once only."""
 STAY = ("In short", "How to repeat this")
@@ -148,15 +148,17 @@ def _folded(page: Path, text: str, form: Form) -> dict[Path, str]:
         section = _section(text, match.start())
         topic = form.by_topic and head[0] != ""
         key = (head[0],) if topic else tuple(head)
-        if key not in sheets:
+        linked = key in sheets
+        if not linked:
             title = head[0] if topic else section.rpartition(": ")[2]
             sheets[key] = (_free(slug(title), [name for name, _ in sheets.values()]), _Sheet())
         name, sheet = sheets[key]
         columns = _unlike(head)
         sheet.columns |= dict.fromkeys(columns)
         sheet.rows += [(section, dict(zip(columns, row, strict=True))) for row in rows]
+        link = f"[{len(rows)} row{'s' * (len(rows) > 1)}]({folder.name}/{name}.csv)"
         titles = ", ".join(filter(None, head[:MOST_NAMED])) + ", …" * (len(head) > MOST_NAMED)
-        return f"[{len(rows)} rows]({folder.name}/{name}.csv): {titles}\n"
+        return f"{link}\n" if linked else f"{link}: {titles}\n"
 
     short = _once(_TABLE.sub(fold, text))
     return {page: short} | {folder / f"{name}.csv": sheet.csv() for name, sheet in sheets.values()}

@@ -56,7 +56,9 @@ def questions(found: Sequence[Json]) -> str:
             study.question,
             str(minutes(study)),
             needs(study) or "nothing",
-            reading(by_key[study.name]) if study.name in by_key else _unread(study),
+            reading(by_key[study.name], _quantity(study))
+            if study.name in by_key
+            else _unread(study),
         ]
         for study in studies
     ]
@@ -99,12 +101,17 @@ def needs(study: Study) -> str:
     return "; ".join(parts)
 
 
-def reading(one: Json) -> str:
-    """What was read of each arm, or why it could not be."""
+def reading(one: Json, quantity: str = "") -> str:
+    """What was read of each arm, or why it could not be; `quantity`: " of time"."""
     if "refused" in one:
         return f"cannot be had there: {one['refused']}"
     contrasts = one.get("contrasts") or [one]
-    return "; ".join(_contrast(each) for each in contrasts)
+    return "; ".join(_contrast(each, quantity) for each in contrasts)
+
+
+def _quantity(study: Study) -> str:
+    """What the percents of a study are of, where that is not throughput."""
+    return " of time" if study.decision.metric == "geometric_mean" else ""
 
 
 def _unread(study: Study) -> str:
@@ -120,12 +127,12 @@ def _is_a_users(study: Study) -> bool:
     return len(study.equals) == len(study.arms) and study.name != "aa"
 
 
-def _contrast(one: Json) -> str:
+def _contrast(one: Json, quantity: str) -> str:
     ends = ["unbounded" if one[f"{end}_percent"] is None else f"{one[f'{end}_percent']:+.1f}"
             for end in ("low", "high")]  # fmt: skip
     middle = "–" if one["estimate_percent"] is None else f"{one['estimate_percent']:+.1f}"
     name = f"{one['arm']} against {one['control']}"
-    return f"{name} {middle} % [{ends[0]}, {ends[1]}], {one['verdict']}"
+    return f"{name} {middle} %{quantity} [{ends[0]}, {ends[1]}], {one['verdict']}"
 
 
 def _command(one: Json) -> tuple[str, str]:

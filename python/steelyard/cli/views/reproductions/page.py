@@ -124,7 +124,7 @@ def _figures(study: Reproduction) -> str:
         f"| {figure.what} | {figure.control} | {figure.arm} | {figure.told} |"
         for figure in study.figures
     ]
-    return "\n".join(["| | control | arm | told as |", "|---|---|---|---|", *rows])
+    return "\n".join(["| | control | arm | reported as |", "|---|---|---|---|", *rows])
 
 
 def _step(name: str, step: ReproductionStep, outcome: Verdict | Swept | None) -> Iterator[str]:
