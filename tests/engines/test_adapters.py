@@ -75,7 +75,9 @@ def test_servers_are_removed_by_an_adapter_that_lacks_something_else(
 def test_the_engine_of_the_tutorial_has_all_that_an_engine_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = re.search(r"cat > toy/toy\.py <<'END'\n(.*?)^END$", PAGE.read_text("utf-8"), re.S | re.M)
+    written = re.search(
+        r"cat > toy/toy\.py <<'END'\n(.*?)^END$", PAGE.read_text("utf-8"), re.S | re.M
+    )
     assert written is not None
     install(tmp_path, written[1], monkeypatch)
     toy = adapter("mine")

@@ -24,7 +24,12 @@ StudyName = Annotated[
         autocompletion=study_names,
     ),
 ]
-Budget = Annotated[str | None, typer.Option(help="Time under load, all arms; it takes twice that.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        help="Time under load, all arms: half of the whole; in cycles and turns, the whole."
+    ),
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key: workload.scale=50."),
