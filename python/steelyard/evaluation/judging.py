@@ -117,8 +117,8 @@ def times_looked(events: Sequence[EventLine]) -> int:
     """How often a weighing was interrupted or given up, judged and shown before it went on."""
     resumed = [index for index, line in enumerate(events) if line.event == RESUMED]
     before = events[: resumed[-1]] if resumed else ()
-    shown = [line for line in before if line.event in (JUDGED, GIVEN_UP)]
-    return sum(line.epoch >= FEWEST_FOR_VERDICT for line in shown)
+    looks = [line for line in before if line.event in (JUDGED, GIVEN_UP)]
+    return sum(line.epoch >= FEWEST_FOR_VERDICT for line in looks)
 
 
 def threats_beside(
