@@ -83,18 +83,18 @@ def test_pg_upgrade_has_it_and_the_upgraded_copy_starts_without(tmp_path: Path) 
     }
     assert preloaded_at_rest({}) == {}
 
-    class Started(Exception):
+    class StartedError(Exception):
         pass
 
     def start(slot: object, given: dict[str, str]) -> None:
-        raise Started(given["shared_preload_libraries"])
+        raise StartedError(given["shared_preload_libraries"])
 
     upgrader: Any = SimpleNamespace(settings=settings)
     new: Any = SimpleNamespace(directory=tmp_path / "data", start=start)
     facts = ClusterFacts({}, (), (), (), ("UTF8", "C", "C"))
     nothing: Any = None
     attempts = Attempts(upgrader, nothing, nothing, facts, lambda _: None)
-    with pytest.raises(Started, match="^auto_explain$"):
+    with pytest.raises(StartedError, match=r"^auto_explain$"):
         attempts._use(new)
 
 

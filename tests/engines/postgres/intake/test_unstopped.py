@@ -1,4 +1,4 @@
-"""Copies of servers that had not been stopped are doubted; a standby's without its log is refused."""
+"""Copies of servers that were not stopped are doubted; a standby's without its log are refused."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_a_database_that_the_build_cannot_open_is_refused_with_what_to_type(
     monkeypatch.setattr(opening, "replace", lambda address, **_: address)
     cluster: Any = SimpleNamespace(address="", identity=SimpleNamespace(version_number=180004))
     nothing: Any = None
-    with pytest.raises(ServerError, match="no work") as refused:
-        with opening.Opening(nothing, nothing, cluster)._session("shop"):
-            pass
+    session = opening.Opening(nothing, nothing, cluster)._session("shop")
+    with pytest.raises(ServerError, match="no work") as refused, session:
+        pass
     assert "debian-18" in str(refused.value.hint)

@@ -62,9 +62,7 @@ def test_a_server_with_its_configuration_elsewhere_is_started_with_it() -> None:
     debian = "/etc/postgresql/16/main/postgresql.conf"
     crashed = replace(CLEAN, state="in production")
     [finding] = state_findings(PLACE, crashed, 16, 18, debian)
-    assert finding.commands[0] == (
-        f"pg_ctl -D /srv/data -o '-c config_file={debian}' -w start"
-    )
+    assert finding.commands[0] == (f"pg_ctl -D /srv/data -o '-c config_file={debian}' -w start")
 
 
 def test_a_standby_blocks() -> None:

@@ -130,9 +130,9 @@ def behind_a_transaction(home: Path) -> Original:
         original.ask("SELECT pg_create_logical_replication_slot('late', 'pgoutput')")
         with psycopg.connect(original.target) as long:
             long.execute("SELECT pg_current_xact_id()")
-            for _ in range(2):
+            for _ in range(3):  # each lets the slot begin at the one before
                 original.ask("SELECT pg_log_standby_snapshot()")
-            original.ask("SELECT pg_replication_slot_advance('late', pg_current_wal_lsn())")
+                original.ask("SELECT pg_replication_slot_advance('late', pg_current_wal_lsn())")
             original.ask("INSERT INTO items VALUES (7)")
     return original
 

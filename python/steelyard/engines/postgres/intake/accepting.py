@@ -74,7 +74,9 @@ def accepted_settings(
 def known_settings(build: Build, account: Account, offered: ServerSettings) -> ServerSettings:
     """The settings without libraries that the build has not, and without what `postgres -C` refuses
     on its command line; nothing is started."""
-    configuration = without_missing_libraries(build, Configuration(offered.settings, offered.neutralised))
+    configuration = without_missing_libraries(
+        build, Configuration(offered.settings, offered.neutralised)
+    )
     for _ in range(len(configuration.settings)):
         status, output = answer_of(build, account, "server_version", configuration.settings)
         refused = _refused(output, configuration)

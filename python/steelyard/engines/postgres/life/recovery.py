@@ -128,8 +128,8 @@ def _require_replayed(directory: Path, needed: int) -> None:
     if reached < needed:
         raise EngineError(
             "could not recover the copy: its log ends too early",
-            detail=f"Its files are of a standby that had replayed the log up to {_lsn(needed)}, and "
-            f"what is in pg_wal ends before {_lsn(reached)}.",
+            detail="Its files are of a standby that had replayed the log up to "
+            f"{_lsn(needed)}, and what is in pg_wal ends before {_lsn(reached)}.",
             hint="Stop the standby, and copy its whole directory with pg_wal; or take a base "
             "backup of it: pg_basebackup -X stream.",
         )
