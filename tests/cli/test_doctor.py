@@ -52,7 +52,7 @@ def test_a_place_below_another_accounts_is_refused_with_what_to_do(
         return real(path, follow_symlinks=follow_symlinks)
 
     monkeypatch.setattr(Path, "stat", stat)
-    with pytest.raises(UsageError, match="could not read .*pgsql/data.*: Permission denied") as no:
+    with pytest.raises(UsageError, match=r"could not read .*pgsql/data.*: Permission") as no:
         command(place)
     assert no.value.hint == (
         "Run as the account that it belongs to, or as root, or name another directory of the same "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,9 +59,7 @@ def test_the_room_is_that_of_the_log_wherever_it_stands(
         (data / "pg_wal").symlink_to("../log")
     wish = replace(ELSEWHERE, log_directory=log if named else None)
     [advice] = [
-        one
-        for one in propose(wish, ACCEPTING, data, tmp_path).advice
-        if one.name == "max_wal_size"
+        one for one in propose(wish, ACCEPTING, data, tmp_path).advice if one.name == "max_wal_size"
     ]
     assert advice.value == "2GB"
     assert f'free where "{log}" is' in advice.reason
@@ -75,8 +74,12 @@ def test_a_log_in_the_data_directory_has_the_room_of_that(tmp_path: Path) -> Non
 def test_it_is_said_where_this_account_cannot_see_where_the_log_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path) -> str:
-        raise PermissionError(path)
+    real = os.readlink
+
+    def refuse(path: Path | str) -> str:
+        if Path(path).name == "pg_wal":
+            raise PermissionError(path)
+        return real(path)
 
     monkeypatch.setattr(proposing.os, "readlink", refuse)
     [log] = [
