@@ -61,7 +61,7 @@ def letters_of(source: Path) -> set[str]:
 
 
 def test_whatever_is_printed_has_something_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """"?" is the sign of a verdict, and of what the doctor could not see."""
+    """ "?" is the sign of a verdict, and of what the doctor could not see."""
     package = Path(steelyard.__file__).parent
     sources = {file.relative_to(package).as_posix(): file for file in package.rglob("*.py")}
     printed = [file for name, file in sources.items() if not name.startswith(INPUTS)]

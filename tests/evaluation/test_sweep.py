@@ -70,8 +70,7 @@ def test_what_could_not_be_weighed_is_not_said_to_be_equivalent() -> None:
     failed = SweptPoint(value="8", failed="no room")
     even = [point(value, 0.1, 0.4, "equivalent") for value in ("32", "64")]
     assert said(failed, *even) == (
-        "by clients, on against off: equivalent within ±1 % at 32 and 64; "
-        "could not be weighed at 8"
+        "by clients, on against off: equivalent within ±1 % at 32 and 64; could not be weighed at 8"
     )
     words = said(failed, *even, point("256", -4.1, 1.9, "slower"))
     assert "equivalent within ±1 % at 32 and 64; " in words

@@ -109,8 +109,7 @@ def test_an_invalid_weighing_without_information_is_a_sentence_too() -> None:
     """It describes the picture of the interval to those that do not see it."""
     wide = {"estimate_percent": -6.0, "low_percent": -100.0, "high_percent": 33337084725.0}
     assert sentence_text(line_of(**wide, verdict="invalid", arm="off", control="on")) == (
-        "The weighing of off against on is invalid; "
-        "by how much throughput changes cannot be told."
+        "The weighing of off against on is invalid; by how much throughput changes cannot be told."
     )
     told = {"estimate_percent": -3.0, "low_percent": -4.0, "high_percent": -2.0}
     assert sentence_text(line_of(**told, verdict="invalid", arm="off", control="on")) == (

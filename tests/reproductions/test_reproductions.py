@@ -316,9 +316,7 @@ def test_what_a_verified_page_costs_is_told_where_only_verifying_differs(tmp_pat
     assert "1.69 pages verified a transaction, 751 ns \\[411, 1086\\] of processor time" in text
     unsure = {**verdict, "pages": {**cost, "low": -411.0}}
     text = page(study, {"beyond-memory": Verdict.of_json(unsure, "here")}, "")
-    assert (
-        "1.69 pages verified a transaction: at most 1 086 ns a page, not distinguishable" in text
-    )
+    assert "1.69 pages verified a transaction: at most 1 086 ns a page, not distinguishable" in text
 
 
 def test_counts_are_held_against_what_was_published(tmp_path: Path) -> None:
