@@ -168,9 +168,7 @@ def drop_backup(source: Source) -> None:
     remove_backup(Path(source.place), source.backup)
 
 
-def import_key(
-    identity: Identity, source: Source, number: int, edition: Sequence[int] = ()
-) -> str:
+def import_key(identity: Identity, source: Source, number: int, edition: Sequence[int] = ()) -> str:
     """The name of a template: readable, with a hash of all that decides its bytes.
 
     `edition` tells builds of one version apart, and ways to store values.
