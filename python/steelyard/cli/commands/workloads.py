@@ -141,15 +141,15 @@ def _refuse_other_place(
 ) -> None:
     """UsageError for an option that is given and has no meaning where the data go."""
     options = of_server if target is None else of_cache
-    given = [option for option, value in options.items() if value]
-    if given and target is not None:
+    stray = [option for option, value in options.items() if value]
+    if stray and target is not None:
         raise UsageError(
-            f"option {given[0]} is of the cache: the server at TARGET is loaded as it runs",
+            f"option {stray[0]} is of the cache: the server at TARGET is loaded as it runs",
             hint="Leave it out, or leave TARGET out.",
         )
-    if given:
+    if stray:
         raise UsageError(
-            f"option {given[0]} is of a server: name a TARGET",
+            f"option {stray[0]} is of a server: name a TARGET",
             hint="The cache is loaded anew after `steelyard engines clear --templates`.",
         )
 

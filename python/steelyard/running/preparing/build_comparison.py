@@ -54,11 +54,11 @@ class BuildComparison:
             return engine
         arms = [arm for arm in study.every_arm if self.loaders[arm.name] == loader]
         settings = [self.settings_of(study, arm) for arm in arms]
-        values = {
-            name: {each[name] for each in settings if name in each}
-            for name in engine.setting_rules.of_stored_values
-        }
-        alike = {name: one for name, said in values.items() if len(said) == 1 for one in said}
+        alike: dict[str, str] = {}
+        for name in engine.setting_rules.of_stored_values:
+            values = {each[name] for each in settings if name in each}
+            if len(values) == 1:
+                alike[name] = min(values)
         return engine.storing(alike) if alike else engine
 
     def declared(self, arm: str) -> set[str]:

@@ -93,7 +93,7 @@ def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: Set
         if gathered or len({*values.values()}) == 1:
             continue
         statements = " ".join(
-            f"--set '{key}.sql=[\"SET {name} = {value}\", \"ANALYZE\"]'"
+            f'--set \'{key}.sql=["SET {name} = {value}", "ANALYZE"]\''
             for key, value in values.items()
             if value != loaded
         )

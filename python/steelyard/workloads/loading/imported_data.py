@@ -25,7 +25,7 @@ from steelyard.engines.intake import (
     SettingsPlace,
     TakesIn,
 )
-from steelyard.engines.loading import TemplateEngine
+from steelyard.engines.loading import StoresValues, TemplateEngine
 from steelyard.engines.own_backup import backup_token, is_marked, remove_backup
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
@@ -141,7 +141,7 @@ def import_template(
     """
     cache = open_cache()
     is_dump = source.kind == "dump"
-    edition = engine.catalogue_edition() if is_dump else ()
+    edition = engine.catalogue_edition() if is_dump and isinstance(engine, StoresValues) else ()
     key = import_key(engine.identity, source, number if is_dump else 0, edition)
     key = own_key(key, engine.account)
     home = cache.templates / key
@@ -168,9 +168,7 @@ def drop_backup(source: Source) -> None:
     remove_backup(Path(source.place), source.backup)
 
 
-def import_key(
-    identity: Identity, source: Source, number: int, edition: Sequence[int] = ()
-) -> str:
+def import_key(identity: Identity, source: Source, number: int, edition: Sequence[int] = ()) -> str:
     """The name of a template: readable, with a hash of all that decides its bytes.
 
     `edition` tells builds of one version apart, and ways to store values.
