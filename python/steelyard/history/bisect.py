@@ -22,7 +22,7 @@ import numpy as np
 
 from steelyard.analysis.decision.sets import centre
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.judge_epochs import ends_or_none, unrecorded_log_ratio
+from steelyard.evaluation.judge_epochs import unrecorded_log_ratio
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.units import format_reading, percent_of_log
@@ -335,14 +335,14 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
         side = nearer(sided.middle, sided.last, alpha)
-    low, high = ends_or_none(ends)
+    bounded = ends != UNBOUNDED
     return BisectStep(
         place=place,
         record=record,
         side=side,
         estimate_percent=percent_of_log(centre(readings, ends)) if len(readings) else None,
-        low_percent=low,
-        high_percent=high,
+        low_percent=percent_of_log(ends.low) if bounded else None,
+        high_percent=percent_of_log(ends.high) if bounded else None,
         epochs=len(readings),
     )
 
