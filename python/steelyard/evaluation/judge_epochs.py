@@ -237,6 +237,20 @@ def ends_or_none(interval: Interval) -> Ends:
     return percent_or_none(interval.low), percent_or_none(interval.high)
 
 
+def ends_of_set(interval: Interval) -> Ends:
+    """Both ends in percent of a set that may hold epochs in which an arm did no work: −100 % is an
+    end where the other one is known; None at both where nothing is bounded."""
+    if interval == UNBOUNDED:
+        return None, None
+    return percent_of_log(interval.low), percent_of_log(interval.high)
+
+
+def is_equal_within(interval: Interval, margin_percent: float) -> bool:
+    """Whether a set of log ratios lies within a margin, as a weighing has it."""
+    margin = margin_percent / 100
+    return interval.inside(math.log1p(-margin), math.log1p(margin))
+
+
 def percent_or_none(log_ratio: float) -> float | None:
     """In percent as JSON keeps it: None where it is unbounded or unknown."""
     return _finite(percent_of_log(log_ratio)) if math.isfinite(log_ratio) else None

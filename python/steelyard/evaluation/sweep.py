@@ -13,9 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from steelyard.analysis.decision.sign_flip import Floats, confidence_set, one_sided_set
-from steelyard.evaluation.judge_epochs import unrecorded_log_ratio
+from steelyard.evaluation.judge_epochs import (
+    ends_of_set,
+    is_equal_within,
+    unrecorded_log_ratio,
+)
 from steelyard.model.estimate import UNBOUNDED
-from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint
 from steelyard.record.verdict import Verdict
@@ -69,14 +72,14 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else UNBOUNDED
     inner = one_sided_set(d, alpha).interval if not invalid else both
-    margin = line.details.margin_percent / 100
     verdict = "inconclusive"
     if line.verdict == "invalid":
         verdict = "invalid"
-    elif inner.inside(math.log1p(-margin), math.log1p(margin)):
+    elif is_equal_within(inner, line.details.margin_percent):
         verdict = "equivalent"
     elif both.low > 0 or both.high < 0:
         verdict = "faster" if (both.low > 0) is line.higher_is_better else "slower"
+    low_percent, high_percent = ends_of_set(both)
     return SweptContrast.model_validate(
         {
             "arm": line.arm,
@@ -84,9 +87,8 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
             "metric": line.metric,
             "higher_is_better": line.higher_is_better,
             "estimate_percent": line.estimate_percent,
-            # A ratio cannot be less than none of it: −100 % is an end where the other one is known.
-            "low_percent": None if both == UNBOUNDED else percent_of_log(both.low),
-            "high_percent": percent_of_log(both.high),
+            "low_percent": low_percent,
+            "high_percent": high_percent,
             "verdict": verdict,
             "epochs": line.epochs,
             "cause": cause,

@@ -22,7 +22,11 @@ import numpy as np
 
 from steelyard.analysis.decision.sets import centre
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.evaluation.judge_epochs import unrecorded_log_ratio
+from steelyard.evaluation.judge_epochs import (
+    ends_of_set,
+    is_equal_within,
+    unrecorded_log_ratio,
+)
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.units import format_reading, percent_of_log
@@ -330,19 +334,18 @@ def _step(sided: Sided | str, place: str | None, record: str, alpha: float) -> B
     readings = np.array(list(sided.middle.values()), dtype=float)
     ends = confidence_set(readings, alpha).interval if len(readings) else UNBOUNDED
     if place is None:
-        margin = sided.margin_percent / 100
-        within = ends.inside(math.log1p(-margin), math.log1p(margin))
+        within = is_equal_within(ends, sided.margin_percent)
         side: Side = "first" if within else "neither" if ends.low <= 0 <= ends.high else "last"
     else:
         side = nearer(sided.middle, sided.last, alpha)
-    bounded = ends != UNBOUNDED
+    low, high = ends_of_set(ends)
     return BisectStep(
         place=place,
         record=record,
         side=side,
         estimate_percent=percent_of_log(centre(readings, ends)) if len(readings) else None,
-        low_percent=percent_of_log(ends.low) if bounded else None,
-        high_percent=percent_of_log(ends.high) if bounded else None,
+        low_percent=low,
+        high_percent=high,
         epochs=len(readings),
     )
 

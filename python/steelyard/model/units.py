@@ -65,6 +65,11 @@ def parse_bytes(text: str) -> int:
     return round(float(match[1]) * (1 << 10 * power))
 
 
+def format_lsn(lsn: int) -> str:
+    """A position in the log of PostgreSQL as pg_lsn prints it: `"1/2A000028"`."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
+
+
 def format_duration(nanoseconds: float) -> str:
     """`"1 min 18 s"`, `"6.5 s"`, `"50 ms"`, `"12 µs"`: two significant parts at most."""
     seconds = nanoseconds / NS_PER_S

@@ -16,8 +16,8 @@ from steelyard.cli.views.scrubbed import render
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
-from steelyard.integrity.scrub.wal import format_lsn
 from steelyard.model.errors import UsageError
+from steelyard.model.units import format_lsn
 
 pytestmark = pytest.mark.postgres
 

@@ -140,7 +140,7 @@ POOLS = "sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages"
         ({}, ""),
     ],
 )
-def test_huge_pages_of_every_size_are_seen(
+def test_the_finding_lists_huge_pages_of_every_size(
     tmp_path: Path, pools: dict[int, int], beside: str
 ) -> None:
     files = {POOLS.format(size): str(count) for size, count in pools.items()}

@@ -64,12 +64,12 @@ def doctor(
     from steelyard.telemetry.doctor.examine import findings, look_lately
     from steelyard.telemetry.doctor.finding import HostFacts, PlannedServers
     from steelyard.telemetry.drives.reading import read_drives
-    from steelyard.tuning.profile.basis import require_accessible
+    from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
     size = size_option("--shared-buffers", shared_buffers)
     planned = None if size is None else PlannedServers(size, servers)
     location = directory or cache_root()
-    require_accessible(location, otherwise=", or name another directory of the same disk.")
+    require_accessible(location, otherwise=ANOTHER_DIRECTORY)
     # Said at once: nothing else is for that long.
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
     host = HostFacts(

@@ -98,9 +98,9 @@ def _stored_probe(location: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
     from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
-    from steelyard.tuning.profile.basis import require_accessible
+    from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
-    require_accessible(location, otherwise=", or name another directory of the same disk.")
+    require_accessible(location, otherwise=ANOTHER_DIRECTORY)
     latest = last_probe(location, cache)
     if latest is not None:
         return latest

@@ -15,8 +15,7 @@ from steelyard.integrity.innodb.outcome import InnodbOutcome, PageFinding
 from steelyard.integrity.scrub.cluster_state import RunState
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.outcome import ScrubOutcome
-from steelyard.integrity.scrub.wal import format_lsn
-from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration
+from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration, format_lsn
 
 MAX_SHOWN = 20
 NO_GUESSES = ("more than one bit", "cannot tell")

@@ -6,7 +6,7 @@ from typing import Any
 
 from steelyard.engines.postgres.sql.relation_files import NAME_OF_DATABASE
 from steelyard.integrity.scrub.finding import Damage
-from steelyard.integrity.scrub.wal import format_lsn
+from steelyard.model.units import format_lsn
 
 _INDEX_KINDS = frozenset("iI")
 _MAX_LINE_POINTERS = 1169

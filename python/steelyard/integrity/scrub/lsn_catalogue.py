@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from steelyard._core import catalogue_origin
 from steelyard.engines.postgres.life.control import require_regular
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
-from steelyard.integrity.scrub.wal import format_lsn, log_end, record_digest
+from steelyard.integrity.scrub.wal import log_end, record_digest
 from steelyard.model.errors import UsageError
+from steelyard.model.units import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import Origin

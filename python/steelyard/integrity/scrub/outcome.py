@@ -15,7 +15,7 @@ from steelyard.integrity.scrub.advice import finding_facts
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.layout import ClusterLayout
-from steelyard.integrity.scrub.wal import format_lsn
+from steelyard.model.units import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import ScanAsked, Scanned

@@ -24,11 +24,6 @@ def parse_lsn(text: str) -> int:
     return (int(high, 16) << 32) + int(low, 16)
 
 
-def format_lsn(lsn: int) -> str:
-    """As pg_lsn prints it: `"1/2A000028"`."""
-    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"
-
-
 def log_end(directory: Path, start: int, timeline: int, segment_bytes: int) -> int | None:
     """The LSN where the log that continues from `start` without a gap ends.
 

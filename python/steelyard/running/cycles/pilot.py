@@ -38,6 +38,8 @@ from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.apart import require_apart
 from steelyard.running.turns.pilot import (
     ROUNDED_SHARE,
+    WARM_UP_CAP_S,
+    WARM_UP_S,
     PilotLook,
     choose_turns,
     is_continuous,
@@ -55,10 +57,6 @@ from steelyard.running.turns.pilot import (
 from steelyard.running.turns.solo_run import SoloRun, cycle_engine
 from steelyard.study.study import Study
 
-WARM_UP_S = 25.0
-"""Own time that a warm-up is expected to take, where arms were not seen to come to their level
-sooner."""
-WARM_UP_CAP_S = 60.0
 CYCLES_S0 = 0.02
 """Scatter of log ratios to be expected between epochs in cycles."""
 RESTORE_SHARE = 0.3

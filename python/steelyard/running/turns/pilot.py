@@ -41,7 +41,8 @@ LATENCIES_A_SLICE = 20
 FEWEST_IN_A_TURN = 20
 """Transactions of each client: of fewer, the one that is cut off at the end is no small part."""
 WARM_UP_S = 25.0
-"""What a warm-up is expected to take: MSER-5 needs 20 seconds."""
+"""What a warm-up is expected to take, of own time in cycles, where arms were not seen to be level
+sooner: MSER-5 needs 20 seconds."""
 WARM_UP_CAP_S = 60.0
 TURN_S0 = 0.03
 """Scatter of log ratios to be expected between turns, which lie minutes apart: 2 to 6 % seen."""

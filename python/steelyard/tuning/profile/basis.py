@@ -96,6 +96,10 @@ def processors_here() -> int:
     return len(allowed_processors())
 
 
+ANOTHER_DIRECTORY = ", or name another directory of the same disk."
+"""What else can be done where a directory stands for its disk alone."""
+
+
 def require_accessible(
     directory: Path, otherwise: str = "; or leave it out, and say what is free there: --disk SIZE"
 ) -> None:

@@ -80,7 +80,7 @@ def test_a_directory_that_says_who_may_connect_is_left_to_it(tmp_path: Path) -> 
 def test_a_copy_of_external_data_lets_in_who_comes_by_tcp_with_the_password(
     tmp_path: Path,
 ) -> None:
-    """Its own access file knows the socket alone: with `--from`, nobody came in by TCP or TLS."""
+    """Its own access file has the socket alone: with `--from`, it refused TCP and TLS."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "pg_hba.conf").write_text(SOCKET_ALONE)
     given = loopback_arguments(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import psycopg
@@ -36,14 +35,6 @@ REFUSED = {
 @pytest.fixture(scope="module", params=["18", "16"])
 def engine(request: pytest.FixtureRequest, made_of: Callable[..., object]) -> Postgres:
     return made_of(request.param).engine  # type: ignore[attr-defined, no-any-return]
-
-
-@pytest.fixture
-def slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    free = slot_of(8)
-    free.path.mkdir(exist_ok=True, mode=0o711)
-    yield free
-    shutil.rmtree(free.path, ignore_errors=True)
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -53,14 +52,6 @@ def test_a_file_of_an_arm_loses_it_too(tmp_path: Path) -> None:
     configuration = read_file(file)
     assert configuration.settings == {"cron.database_name": "shop"}
     assert configuration.neutralised[0].why == ACTING["pg_cron"]
-
-
-@pytest.fixture
-def slot(slot_of: Callable[[int], Slot]) -> Iterator[Slot]:
-    free = slot_of(8)
-    free.path.mkdir(exist_ok=True, mode=0o711)
-    yield free
-    shutil.rmtree(free.path, ignore_errors=True)
 
 
 @pytest.mark.postgres

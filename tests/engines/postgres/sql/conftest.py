@@ -20,6 +20,7 @@ SETTINGS = {
     "checkpoint_timeout": "1h",
     "shared_buffers": "16MB",
     "max_parallel_workers_per_gather": "0",
+    "wal_writer_delay": "10s",  # else it syncs the log as often as a busy machine makes a change
 }
 
 

@@ -142,8 +142,7 @@ def test_every_commit_that_must_reach_the_disk_syncs_the_log(server: Any, table:
     assert durable.wal_syncs >= 15, "some changes may touch no row"
     assert durable.wal_writes >= 15, "the log writer writes some ahead, and tells of them later"
     lazy = _counted(server, "SET synchronous_commit = off", *changes)
-    # The log writer syncs every wal_writer_delay, however long twenty changes take.
-    assert lazy.wal_syncs < durable.wal_syncs
+    assert lazy.wal_syncs < durable.wal_syncs / 2
 
 
 @pytest.mark.postgres

@@ -22,7 +22,7 @@ from steelyard.model.secrets.secret import Secret
 
 LOOPBACK = "127.0.0.1"
 SOCKET_ALONE = "local all all trust\n"
-"""The access file of a copy of external data: everybody at its socket, nobody elsewhere."""
+"""The access file of a copy of external data: every role at its socket, none by TCP."""
 _ACCESS = f"{SOCKET_ALONE}host all all 127.0.0.1/32 scram-sha-256\n"
 _REPLICATES = "local replication all trust\n"
 _LISTENS, _ENCRYPTS = "listen_addresses", "ssl"

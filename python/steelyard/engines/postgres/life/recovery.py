@@ -23,6 +23,7 @@ from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.units import format_lsn
 
 MAINTENANCE = "template1"
 _RECOVERY: Mapping[str, str] = {
@@ -129,7 +130,7 @@ def _require_replayed(directory: Path, needed: int) -> None:
         raise EngineError(
             "could not recover the copy: its log ends too early",
             detail="Its files are of a standby that had replayed the log up to "
-            f"{_lsn(needed)}, and what is in pg_wal ends before {_lsn(reached)}.",
+            f"{format_lsn(needed)}, and what is in pg_wal ends before {format_lsn(reached)}.",
             hint="Stop the standby, and copy its whole directory with pg_wal; or take a base "
             "backup of it: pg_basebackup -X stream.",
         )
@@ -141,10 +142,6 @@ def _log_position(directory: Path, name: Literal["min_recovery_point", "checkpoi
         return int(control_of(directory)[name])
     except (OSError, ValueError):
         return 0
-
-
-def _lsn(position: int) -> str:
-    return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
 def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, str]:

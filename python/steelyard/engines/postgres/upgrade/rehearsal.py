@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -190,7 +191,7 @@ class _Rehearsal:
             old_configuration=self._configuration,
         )
 
-    @property
+    @cached_property
     def _configuration(self) -> str:
         """The old server's postgresql.conf, where it stands outside of a data directory."""
         if self.place.kind != "data directory":
