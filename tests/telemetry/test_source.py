@@ -131,6 +131,17 @@ def test_readings_are_differences_between_the_first_and_the_last_border() -> Non
     assert telemetry.parts("on") == [{"energy_mj": 5.0}] * 4
 
 
+def test_an_arm_that_has_borders_of_its_own_has_the_difference_between_them() -> None:
+    telemetry = EpochTelemetry(
+        [Electricity(step=5.0)],
+        {"on": object(), "off": object()},  # type: ignore[dict-item]
+    )
+    for arm in ("on", "off", "off", "on"):
+        telemetry.border([arm])
+    telemetry.close()
+    assert {arm: telemetry.readings(arm)[0].value for arm in ("on", "off")} == {"on": 15, "off": 5}
+
+
 def test_statistics_that_were_reset_are_a_missing_reading_and_no_figure() -> None:
     source = Electricity(moment="closed", step=5.0)
     telemetry = telemetry_of(source)
