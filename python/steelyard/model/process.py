@@ -31,6 +31,9 @@ class TreeUse:
     requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
     mapped_pages: int = 0  # page faults without a read: memory that a process touched first
     processes: tuple[Process, ...] = field(default=())
+    session_pids: frozenset[int] = frozenset()
+    """Processes that serve a connection and end with it; none where threads serve one after the
+    other."""
 
     @property
     def session_cpu_ns(self) -> int:

@@ -292,7 +292,7 @@ class EpochTotals:
     transactions_all: Mapping[str, int] = field(default_factory=dict)
     """Arm → transactions of the whole epoch, warm-up included."""
     work_per_minute: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Arm → what its workload counts → how much of it a minute under load, warm-up included."""
+    """Arm → what its workload counts → how much of it a minute, in its measured slices."""
     probes: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Arm → probe → what its one execution counted."""
     transactions_measured: Mapping[str, int] = field(default_factory=dict)
@@ -352,6 +352,9 @@ class Sample:
     resets: tuple[str | None, ...] = ()
     """When each group of cumulative numbers was last reset, None: never; differences across a reset
     are no figures."""
+    summed: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Name → the processes whose numbers it is the sum of, where what one used is lost with it:
+    where others have taken the place of some, the difference of two sums is no figure."""
 
 
 ProfileName = Literal["ours", "theirs", "theirs-literal"]

@@ -17,6 +17,7 @@ from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
 RESET = "the statistics were reset or lost meanwhile"
+REPLACED = "sessions ended and others began meanwhile: what the former used is not known"
 
 
 class TelemetrySource(Protocol):
@@ -136,6 +137,8 @@ def _value(kind: Kind, before: Sample | None, after: Sample | None) -> tuple[flo
         return after.values[kind.name], ""
     if _was_reset(before, after):
         return None, RESET
+    if _were_replaced(kind.name, before, after):
+        return None, REPLACED
     change = after.values[kind.name] - before.values.get(kind.name, 0)
     return (change, "") if change >= 0 else (None, RESET)
 
@@ -144,3 +147,10 @@ def _was_reset(before: Sample, after: Sample) -> bool:
     """Whether a group of the statistics was reset between two samples. A group that never was has
     None, as a database of PostgreSQL 15 and later has before its first reset."""
     return before.resets != after.resets
+
+
+def _were_replaced(name: str, before: Sample, after: Sample) -> bool:
+    """Whether some of the processes that a number sums have ended, and others have begun: those of
+    connections that are opened anew for each transaction, or after an error."""
+    first, last = (sample.summed.get(name, frozenset()) for sample in (before, after))
+    return bool(first - last) and bool(last - first)

@@ -60,7 +60,7 @@ class ProcessTree:
         }
         if use.session_queue_ns:  # 0: this kernel does not count it
             values[SESSION_QUEUE] = use.session_queue_ns / NS_PER_US
-        return Sample(values)
+        return Sample(values, summed=dict.fromkeys((SESSION_CPU, SESSION_QUEUE), use.session_pids))
 
 
 SOURCE = ProcessTree()

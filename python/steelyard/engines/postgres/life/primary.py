@@ -140,6 +140,7 @@ class Primary(Cluster):
             requested_bytes=sum(tree.requested_bytes for tree in every),
             mapped_pages=sum(tree.mapped_pages for tree in every),
             processes=tuple(process for tree in every for process in tree.processes),
+            session_pids=frozenset(pid for tree in every for pid in tree.session_pids),
         )
 
     def counters(self, database: str) -> Sample:
