@@ -67,7 +67,12 @@ def test_a_memory_limit_of_the_group_is_the_memory_that_is_left(tmp_path: Path) 
             "sys/fs/cgroup/memory.current": "150000\n",
         },
     )
-    assert sample_host(tmp_path, root).memory_available_bytes == 50_000
+    seen = sample_host(tmp_path, root)
+    assert (seen.memory_available_bytes, seen.memory_room_bytes) == (50_000, 200_000)
+    assert seen.memory_total_bytes == 1000 * 1024
+    (root / "sys/fs/cgroup/memory.max").write_text("900000\n")  # more than the machine has left
+    seen = sample_host(tmp_path, root)
+    assert (seen.memory_available_bytes, seen.memory_room_bytes) == (400 * 1024, 1000 * 1024)
 
 
 def test_this_machine_agrees_with_psutil(tmp_path: Path) -> None:
@@ -96,6 +101,7 @@ def test_two_samples_make_readings_with_their_units(tmp_path: Path) -> None:
     assert (found["elapsed_ns"].unit, found["disk_free_bytes"].unit) == ("ns", "bytes")
     assert found["started_anew"].value == 0
     assert found["memory_total_bytes"].value == before.memory_total_bytes
+    assert found["memory_room_bytes"].value == before.memory_room_bytes > 0
 
 
 def test_huge_pages_are_counted_and_are_no_kilobytes(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from steelyard.telemetry.capacity import memory_left, space, throttling
+from steelyard.telemetry.capacity import space, throttling, tightest_memory
 from steelyard.telemetry.devices import (
     DeviceCounts,
     device_counts,
@@ -57,6 +57,9 @@ class HostSample:
     suspended_ns: int  # CLOCK_BOOTTIME − CLOCK_MONOTONIC: time the machine slept since boot
     devices: dict[str, DeviceCounts] = field(default_factory=dict)
     """By name: those that the path rests on in the end."""
+    memory_room_bytes: int = 0
+    """What the available memory is left of: all of the machine's, or the limit of a control group
+    that allows less than there is."""
 
     def since(self, earlier: HostSample) -> HostUse:
         """What happened between `earlier` and this sample."""
@@ -112,6 +115,7 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
         "memory_available_bytes": ("bytes", after.memory_available_bytes),
         "memory_total_bytes": ("bytes", after.memory_total_bytes),
         "memory_total_before_bytes": ("bytes", before.memory_total_bytes),
+        "memory_room_bytes": ("bytes", after.memory_room_bytes or after.memory_total_bytes),
         "swapped_bytes": ("bytes", use.swapped_bytes),
         "disk_free_bytes": ("bytes", after.disk_free_bytes),
         "disk_total_bytes": ("bytes", after.disk_total_bytes),
@@ -127,7 +131,7 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
 
 
 _LEVELS = frozenset(
-    {"processors", "memory_available_bytes", "memory_total_bytes"}
+    {"processors", "memory_available_bytes", "memory_total_bytes", "memory_room_bytes"}
     | {"disk_free_bytes", "disk_total_bytes"}
 )
 _FIRST = frozenset({"processors_before", "memory_total_before_bytes"})
@@ -161,8 +165,8 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
     else is on a disk that is used; of all the fullest counts."""
     busy_ns, steal_ns = _processor_time(root)
     memory = memory_bytes(root)
-    available = memory.get("MemAvailable", 0)
-    group_left = memory_left(root)
+    available, total = memory.get("MemAvailable", 0), memory.get("MemTotal", 0)
+    room = min((available, total), tightest_memory(root) or (available, total))
     stopped = throttling(root)
     disk = min(map(space, (path, *places)), key=lambda room: room.free_share)
     return HostSample(
@@ -173,8 +177,8 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
         throttled_ns=stopped.throttled_ns,
         throttled_periods=stopped.periods,
         pressure_ns=_pressure(root),
-        memory_available_bytes=available if group_left is None else min(available, group_left),
-        memory_total_bytes=memory.get("MemTotal", 0),
+        memory_available_bytes=room[0],
+        memory_total_bytes=total,
         swap_used_bytes=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
         disk_free_bytes=disk.free_bytes,
         disk_total_bytes=disk.total_bytes,
@@ -185,6 +189,7 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
             for name in leaves_beneath((path, *places), root)
             if (counts := device_counts(name, root)) is not None
         },
+        memory_room_bytes=room[1],
     )
 
 
