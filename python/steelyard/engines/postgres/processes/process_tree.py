@@ -90,7 +90,8 @@ class TreeAccount:
         """What the tree used so far; a process carries what its own dead children used."""
         members, times, queued = self._consistent()
         self._close(members, times)
-        read, written, requested = transferred([m.pid for m in members], self.account)
+        counted = transferred([m.pid for m in members], self.account)
+        read, written, requested = counted or (0, 0, 0)
         processes = tuple(
             Process(m.pid, kind, time, queue, _DUTIES.get(kind, "background"))
             for m, time, queue in zip(members, times, queued, strict=True)
@@ -103,6 +104,7 @@ class TreeAccount:
             requested_bytes=requested,
             mapped_pages=sum(m.minor_faults for m in members),
             processes=processes,
+            transfers_known=counted is not None,
             session_pids=frozenset(each.pid for each in processes if each.duty == "session"),
         )
 
