@@ -1,4 +1,4 @@
-"""What is read of an arm in cycles is of its own window, and not of the slices around it."""
+"""What is read of an arm over its measured slices is of these alone, in every layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from steelyard.engines.engine import Instance
-from steelyard.model.readings import StatementCount, StatementCounts
+from steelyard.model.readings import SESSION_CPU, StatementCount, StatementCounts
+from steelyard.record.reader import read_recorded
+from steelyard.record.record import Record
 from story.asked import cycles_study, lines
 from story.noop.engine import NoopInstance
 from story.scripted import ScriptedWorkload, ScriptedWorld
@@ -52,41 +54,49 @@ class WorkingWorld(ScriptedWorld):
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WorkingWorld:
-    """One arm goes on after its window, until the other, which makes no checkpoints, is through."""
     world = WorkingWorld(
         tmp_path / "world", lambda arm, _: 3000.0 if arm == "on" else 4000.0, 0.01, writes=True
-    )
-    answers = world.noop.journal.answers
-    every = answers.checkpoints
-    answers.checkpoints = lambda one, *when: (
-        () if one.settings()["data_checksums"] == "off" else every(one, *when)
     )
     monkeypatch.setattr(ScriptedWorkload, "work_counts", lambda _, one: world.orders(one))
     return world
 
 
-def test_times_work_and_statements_are_those_of_the_window(
-    world: WorkingWorld, weigh_in: Weigh, tmp_path: Path
+def of_its_own_age(world: WorkingWorld) -> None:
+    """Only "on" makes checkpoints: it goes on after its window, until the other is through."""
+    answers = world.noop.journal.answers
+    every = answers.checkpoints
+    answers.checkpoints = lambda one, *when: (
+        () if one.settings()["data_checksums"] == "off" else every(one, *when)
+    )
+
+
+@pytest.mark.parametrize("layout", ["slices", "turns", "cycles"])
+def test_what_is_read_of_the_measured_slices_is_of_no_others(
+    world: WorkingWorld, weigh_in: Weigh, tmp_path: Path, layout: str
 ) -> None:
-    verdict = weigh_in(world, cycles_study(statement_counters=True))
-    slices = [line for line in lines(tmp_path, "slices.jsonl") if line["epoch"] >= 0]
-    assert {line["kind"] for line in slices} == {"warmup", "measured", "beyond"}
-    for epoch in [x for x in lines(tmp_path, "telemetry.jsonl") if x["type"] == "epoch"]:
-        for arm, each in epoch["arms"].items():
-            measured = [
-                line for line in slices
-                if (line["epoch"], line["arm"], line["kind"]) == (epoch["epoch"], arm, "measured")
-            ]  # fmt: skip
-            done = sum(line["transactions"] for line in measured)
-            minutes = sum(line["end_ns"] - line["start_ns"] for line in measured) / 60e9
-            read = {one["name"]: one.get("value") for one in each["readings"]}
-            assert each["transactions"] == done
-            assert read["session_cpu_us"] == done * (400 if arm == "on" else 200)
-            assert each["work_per_minute"]["orders"] == pytest.approx(ORDERS * done / minutes)
-            assert each["statements"]["counts"][0]["executions"] == done
+    """Slices come before them in every layout, and after them in cycles."""
+    budgets = {"slices": {"measuring": "30s"}, "turns": {"turns": "60m", "epochs": 8}}
+    study = cycles_study(statement_counters=True)
+    if layout == "cycles":
+        of_its_own_age(world)
+    else:
+        study = cycles_study(layout=layout, budget=budgets[layout], statement_counters=True)
+    verdict = weigh_in(world, study)
+    every = [line for line in lines(tmp_path, "slices.jsonl") if line.get("epoch", -1) >= 0]
+    assert ({line["kind"] for line in every} == {"warmup", "measured", "beyond"}) is (
+        layout == "cycles"
+    )
+    recorded = read_recorded(Record(tmp_path / "record"))
+    for epoch in (each.totals for each in recorded.epochs):
+        for arm, each_us in (("on", 400), ("off", 200)):
+            totals = epoch.arms[arm]
+            minutes = totals.elapsed_ns / 60e9 + totals.debt_ns / 60e9
+            assert epoch.per_transaction(arm, SESSION_CPU) == pytest.approx(each_us)
+            orders = epoch.work_per_minute[arm]["orders"]
+            assert orders == pytest.approx(ORDERS * totals.transactions / minutes)
+            executed = epoch.statements[arm].by_text[INSERT].executions
+            assert executed == totals.transactions
     [told] = verdict["time"]
     parts = {one["part"]: (one["control_us"], one["arm_us"]) for one in told["parts"]}
     assert parts["processor"] == pytest.approx((400, 200))
     assert all(us >= 0 for both in parts.values() for us in both)
-    [orders] = [row for row in verdict["work"] if row["metric"] == "orders_per_minute"]
-    assert orders["control_value"] == pytest.approx(ORDERS * 3000 * 60, rel=0.02)
