@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,20 @@ from steelyard.engines.engine import Instance
 from steelyard.model.readings import SESSION_CPU, StatementCount, StatementCounts
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
+from steelyard.telemetry.host import HostSample
 from story.asked import cycles_study, lines
 from story.noop.engine import NoopInstance
-from story.scripted import ScriptedWorkload, ScriptedWorld
+from story.scripted import ScriptedHost, ScriptedWorkload, ScriptedWorld
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
 ORDERS = 0.5
 """Of a transaction."""
+BUDGETS: dict[str, Facts] = {
+    "slices": {"measuring": "30s"},
+    "turns": {"turns": "60m", "epochs": 8},
+    "cycles": {"cycles": "40m", "epochs": 8},
+}
 INSERT = "INSERT INTO t VALUES ($1)"
 
 
@@ -75,12 +82,9 @@ def test_what_is_read_of_the_measured_slices_is_of_no_others(
     world: WorkingWorld, weigh_in: Weigh, tmp_path: Path, layout: str
 ) -> None:
     """Slices come before them in every layout, and after them in cycles."""
-    budgets = {"slices": {"measuring": "30s"}, "turns": {"turns": "60m", "epochs": 8}}
-    study = cycles_study(statement_counters=True)
     if layout == "cycles":
         of_its_own_age(world)
-    else:
-        study = cycles_study(layout=layout, budget=budgets[layout], statement_counters=True)
+    study = cycles_study(layout=layout, budget=BUDGETS[layout], statement_counters=True)
     verdict = weigh_in(world, study)
     every = [line for line in lines(tmp_path, "slices.jsonl") if line.get("epoch", -1) >= 0]
     assert ({line["kind"] for line in every} == {"warmup", "measured", "beyond"}) is (
@@ -100,3 +104,20 @@ def test_what_is_read_of_the_measured_slices_is_of_no_others(
     parts = {one["part"]: (one["control_us"], one["arm_us"]) for one in told["parts"]}
     assert parts["processor"] == pytest.approx((400, 200))
     assert all(us >= 0 for both in parts.values() for us in both)
+
+
+@pytest.mark.parametrize("layout", ["slices", "turns", "cycles"])
+def test_memory_that_servers_fill_and_give_back_as_they_stop_is_nearly_full(
+    tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    sample = ScriptedHost.sample
+
+    def scarce(host: ScriptedHost) -> HostSample:
+        stands = any(server.running for server in host.world.running_arms.values())
+        return replace(sample(host), memory_available_bytes=(1 if stands else 32) << 28)
+
+    monkeypatch.setattr(ScriptedHost, "sample", scarce)
+    world = ScriptedWorld(tmp_path / "world", writes=True)
+    verdict = weigh_in(world, cycles_study(layout=layout, budget=BUDGETS[layout]))
+    names = {each["name"] for contrast in verdict["contrasts"] for each in contrast["threats"]}
+    assert "memory or disk nearly full" in names

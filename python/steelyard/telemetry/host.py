@@ -61,6 +61,12 @@ class HostSample:
     """What the available memory is left of: all of the machine's, or the limit of a control group
     that allows less than there is."""
 
+    @property
+    def memory_share(self) -> float:
+        """Of the memory, that is available; 1 where it is not known how much there is."""
+        room = self.memory_room_bytes or self.memory_total_bytes
+        return self.memory_available_bytes / room if room else 1.0
+
     def since(self, earlier: HostSample) -> HostUse:
         """What happened between `earlier` and this sample."""
         return HostUse(
@@ -101,9 +107,13 @@ class HostUse:
     devices: dict[str, DeviceCounts] = field(default_factory=dict)
 
 
-def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
-    """What happened to the machine between two samples, as numbers with their units."""
+def host_readings(
+    before: HostSample, after: HostSample, standing: HostSample | None = None
+) -> tuple[Reading, ...]:
+    """What happened to the machine between two samples, as numbers with their units; `standing`: a
+    sample between them, while there were servers whose memory is free again afterwards."""
     use = after.since(before)
+    scarce = after if standing is None else min(standing, after, key=lambda each: each.memory_share)
     values: dict[str, tuple[str, float]] = {
         "elapsed_ns": ("ns", use.elapsed_ns),
         "processors": ("processors", len(after.busy_ns)),
@@ -112,10 +122,10 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
         "steal_ns": ("ns", use.steal_ns),
         "throttled_ns": ("ns", use.throttled_ns),
         "throttled_periods": ("periods", use.throttled_periods),
-        "memory_available_bytes": ("bytes", after.memory_available_bytes),
+        "memory_available_bytes": ("bytes", scarce.memory_available_bytes),
         "memory_total_bytes": ("bytes", after.memory_total_bytes),
         "memory_total_before_bytes": ("bytes", before.memory_total_bytes),
-        "memory_room_bytes": ("bytes", after.memory_room_bytes or after.memory_total_bytes),
+        "memory_room_bytes": ("bytes", scarce.memory_room_bytes or scarce.memory_total_bytes),
         "swapped_bytes": ("bytes", use.swapped_bytes),
         "disk_free_bytes": ("bytes", after.disk_free_bytes),
         "disk_total_bytes": ("bytes", after.disk_total_bytes),
@@ -130,21 +140,29 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
-_LEVELS = frozenset(
-    {"processors", "memory_available_bytes", "memory_total_bytes", "memory_room_bytes"}
-    | {"disk_free_bytes", "disk_total_bytes"}
-)
+_LEVELS = frozenset({"processors", "memory_total_bytes"})
+_LEFT_OF = {"memory_available_bytes": "memory_room_bytes", "disk_free_bytes": "disk_total_bytes"}
+"""What is left → what it is left of."""
 _FIRST = frozenset({"processors_before", "memory_total_before_bytes"})
 
 
 def joined(parts: Sequence[Sequence[Reading]]) -> tuple[Reading, ...]:
     """What happened to the machine in several spans together: amounts are summed; of a level the
-    last counts, and of what was before the first."""
+    last counts, of what was before the first, and of what was left the least."""
     every: dict[str, list[Reading]] = {}
     for part in parts:
         for reading in part:
             every.setdefault(reading.name, []).append(reading)
-    return tuple(_joined(readings) for readings in every.values())
+    least = {reading.name: reading for pair in _LEFT_OF.items() for reading in _least(parts, *pair)}
+    return tuple(least.get(name) or _joined(readings) for name, readings in every.items())
+
+
+def _least(parts: Sequence[Sequence[Reading]], left: str, of: str) -> tuple[Reading, ...]:
+    """What was left of something and how much there was, in the span that had least of it; none
+    where no span says both."""
+    spans = [{reading.name: reading for reading in part} for part in parts]
+    pairs = [(span[left], span[of]) for span in spans if {left, of} <= span.keys()]
+    return min(pairs, key=lambda pair: (pair[0].value or 0) / (pair[1].value or 1), default=())
 
 
 def _joined(readings: Sequence[Reading]) -> Reading:

@@ -90,7 +90,7 @@ class CyclesRunner:
             violations=readings.violations,
             evicted=evicted_line(setup.slots.evicted),
             windows=windows,
-            machine=reading_lines(host_readings(host_before, host.sample())),
+            machine=reading_lines(host_readings(host_before, host.sample(), readings.host)),
         )
         line = with_other_loads(line, others_before, host.other_loads())
         setup.record.append(TELEMETRY, line.to_json())

@@ -42,6 +42,7 @@ from steelyard.record.epoch import (
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.arm_loss import require_streaming
 from steelyard.running.preparing.setup import Setup
+from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import EpochTelemetry
 
 
@@ -172,6 +173,8 @@ class EpochReadings:
     violations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ended: tuple[ReadingLine, ...] = ()
     """Transactions by the servers' own count, where several machines drove them."""
+    host: HostSample | None = None
+    """The machine while the arms still stood; None: they did not to the end."""
 
 
 class ArmReadings:
@@ -229,6 +232,7 @@ class ArmReadings:
     def _close(
         self, lines: Iterable[SliceLine], borders: Sequence[int], slice_readings: SliceReadings
     ) -> EpochReadings:
+        host = self._setup.laboratory.host.sample()
         ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
         counted = self._statements.lines()
@@ -254,7 +258,7 @@ class ArmReadings:
         violations = {
             arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
         }
-        return EpochReadings(arms, violations, ended)
+        return EpochReadings(arms, violations, ended, host)
 
     def _counts(self, arms: Collection[str]) -> dict[str, Mapping[str, float]]:
         return {
