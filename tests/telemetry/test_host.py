@@ -113,7 +113,9 @@ def test_two_samples_make_readings_with_their_units(tmp_path: Path) -> None:
 def test_memory_is_what_was_left_while_servers_stood(tmp_path: Path) -> None:
     free = replace(
         sample_host(tmp_path),
-        **{"memory_available_bytes": 900, "memory_total_bytes": 1000, "memory_room_bytes": 1000},
+        memory_available_bytes=900,
+        memory_total_bytes=1000,
+        memory_room_bytes=1000,
     )
     full = replace(free, memory_available_bytes=30)
     capped = replace(free, memory_available_bytes=20, memory_room_bytes=25)
@@ -130,8 +132,11 @@ def test_memory_is_what_was_left_while_servers_stood(tmp_path: Path) -> None:
 def test_of_several_spans_the_one_counts_that_had_least_left(tmp_path: Path) -> None:
     last = replace(
         sample_host(tmp_path),
-        **{"memory_available_bytes": 900, "memory_total_bytes": 1000, "memory_room_bytes": 1000},
-        **{"disk_free_bytes": 5, "disk_total_bytes": 10},
+        memory_available_bytes=900,
+        memory_total_bytes=1000,
+        memory_room_bytes=1000,
+        disk_free_bytes=5,
+        disk_total_bytes=10,
     )
     first = replace(last, memory_available_bytes=20, memory_room_bytes=25, disk_free_bytes=8)
     spans = [host_readings(sample, sample) for sample in (first, last)]
