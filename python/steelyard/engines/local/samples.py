@@ -130,7 +130,8 @@ def transferred(pids: Sequence[int], account: Account) -> Transfers | None:
     except PermissionError:
         # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
         # A process that is just ending is root's there for a moment: it is left out.
-        return account.call(lambda: _transferred(pids, _GONE_OR_GOING))
+        counted: Transfers | None = account.call(lambda: _transferred(pids, _GONE_OR_GOING))
+        return counted
 
 
 def _transferred(

@@ -161,7 +161,9 @@ def _together(times_us: Mapping[str, float], names: Sequence[str]) -> float:
 def _read_per_transaction(epochs: Sequence[Epoch], arm: str) -> float | None:
     """From the device, over the epochs that have it; None: none has."""
     totals = [epoch.totals for epoch in epochs if np.isfinite(epoch.totals.amount(arm, READ_BYTES))]
-    done = sum(epoch.transactions_of(arm, READ_BYTES) for epoch in totals)
+    done = sum(
+        epoch.transactions_measured.get(arm) or epoch.arms[arm].transactions for epoch in totals
+    )
     return sum(epoch.amount(arm, READ_BYTES) for epoch in totals) / done if done else None
 
 
