@@ -108,12 +108,12 @@ class HostUse:
 
 
 def host_readings(
-    before: HostSample, after: HostSample, standing: HostSample | None = None
+    before: HostSample, after: HostSample, loaded: HostSample | None = None
 ) -> tuple[Reading, ...]:
-    """What happened to the machine between two samples, as numbers with their units; `standing`: a
+    """What happened to the machine between two samples, as numbers with their units; `loaded`: a
     sample between them, while there were servers whose memory is free again afterwards."""
     use = after.since(before)
-    scarce = after if standing is None else min(standing, after, key=lambda each: each.memory_share)
+    scarce = after if loaded is None else min(loaded, after, key=lambda sample: sample.memory_share)
     values: dict[str, tuple[str, float]] = {
         "elapsed_ns": ("ns", use.elapsed_ns),
         "processors": ("processors", len(after.busy_ns)),

@@ -78,7 +78,7 @@ class StatementReadings:
         return {arm: _line(between(self._before[arm], after[arm])) for arm in self._before}
 
     def _counts(self, arms: Collection[str]) -> dict[str, StatementCounts]:
-        return {arm: _read(one) for arm, one in self._standing.items() if arm in arms}
+        return {arm: _read(instance) for arm, instance in self._standing.items() if arm in arms}
 
 
 def _read(instance: CountedStatements) -> StatementCounts:
@@ -209,13 +209,13 @@ class ArmReadings:
                 self._statements.end(arm)
                 self._done_at_end |= self._counts((arm,))
 
-    def _border(self, standing: Mapping[str, Instance]) -> None:
+    def _border(self, arms: Mapping[str, Instance]) -> None:
         with self._setup.phase("read"):
-            require_streaming(standing)
-            self._telemetry.border(standing)
-            self._statements.border(standing)
-            self._archive.border(standing)
-            self._done |= self._counts(standing.keys() - self._done.keys())
+            require_streaming(arms)
+            self._telemetry.border(arms)
+            self._statements.border(arms)
+            self._archive.border(arms)
+            self._done |= self._counts(arms.keys() - self._done.keys())
 
     def close(
         self,
