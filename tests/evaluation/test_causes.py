@@ -7,7 +7,7 @@ import math
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.causes import cause_rows, complete, page_cost
+from steelyard.evaluation.causes import cause_contrasts, cause_rows, complete, page_cost
 from steelyard.report import tables
 
 
@@ -85,3 +85,24 @@ def test_without_pages_read_there_is_no_cost_of_a_page(make_epoch: MakeEpoch) ->
 def test_lost_epochs_have_no_cause_to_tell(make_epoch: MakeEpoch) -> None:
     some = [make_epoch(0).totals, make_epoch(1, outcome="crashed: off").totals]
     assert [one.epoch for one in complete(some)] == [0]
+
+
+@pytest.mark.parametrize(
+    ("control", "arm", "compared"),
+    [
+        ({"blocks_extended": 90.0}, {"blocks_extended": 80.0}, True),  # PostgreSQL 16 to 19
+        ({}, {}, True),  # two servers of 15, or another engine
+        ({}, {"blocks_extended": 80.0}, False),  # 15 against 16: the former's hold extensions
+        ({"blocks_extended": 90.0}, {}, False),
+    ],
+)
+def test_blocks_that_arms_count_otherwise_are_not_compared(
+    make_epoch: MakeEpoch, control: dict[str, float], arm: dict[str, float], compared: bool
+) -> None:
+    blocks = {"blocks_read": 1000.0, "blocks_written": 900.0, "wal_bytes": 5000.0}
+    counters = {"on": {**blocks, **control}, "off": {**blocks, **arm}}
+    made = [make_epoch(n, counters=counters).totals for n in range(9)]
+    metrics = {row.metric.removesuffix("_per_transaction") for row in cause_rows(made, "on", "off")}
+    assert metrics - {"blocks_read", "blocks_written"} == {"server_cpu_us", "wal_bytes"}
+    assert ({"blocks_read", "blocks_written"} <= metrics) is compared
+    assert ("blocks_read" in cause_contrasts(made, "on", "off")) is compared

@@ -132,3 +132,30 @@ def test_a_second_has_the_requests_of_its_own_slice_where_they_were_counted() ->
     assert math.isnan(last.device_reads), "the record has no number for it"
     [older] = epochs_of(slices, [kept], [turn_line()])
     assert all(math.isnan(one.device_reads) for one in older.turns["on"].seconds)
+
+
+@pytest.mark.parametrize(
+    ("own_borders", "cpu_us", "orders"), [(True, 30.0, 900.0), (False, 10.0, 300.0)]
+)
+def test_what_an_older_window_read_of_all_slices_is_of_all_their_transactions(
+    own_borders: bool, cpu_us: float, orders: float
+) -> None:
+    """100 transactions in the window of 300 in the epoch."""
+    readings = [
+        {"name": "server_cpu_us", "unit": "µs", "value": 3000.0, "measured": True},
+        {"name": "device_vda_reads", "unit": "requests", "value": 100.0, "measured": True},
+    ]
+    arm = {
+        "transactions": 100,
+        "all_transactions": 300,
+        "readings": readings,
+        "work_per_minute": {"orders": 900.0, "transactions": 600.0},
+    }
+    window = {
+        **{"end": "cycles", "level": True, "at_checkpoint": True, "warmup_ns": 0},
+        **({"own_borders": True} if own_borders else {}),
+    }
+    [totals] = epochs_of([line()], [epoch_line(arms={"on": arm}, windows={"on": window})])
+    assert totals.per_transaction("on", "server_cpu_us") == cpu_us
+    assert totals.per_transaction("on", "device_vda_reads") == 1.0, "read at borders of slices"
+    assert totals.work_per_minute["on"] == {"orders": orders, "transactions": 600.0}

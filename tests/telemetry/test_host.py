@@ -8,7 +8,13 @@ from pathlib import Path
 import psutil
 
 from steelyard.telemetry.capacity import space
-from steelyard.telemetry.host import host_readings, huge_pages_free, sample_host
+from steelyard.telemetry.host import (
+    HostSample,
+    host_readings,
+    huge_pages_free,
+    joined,
+    sample_host,
+)
 
 STAT = """cpu  300 0 200 1000 50 10 20 60 0 0
 cpu0 100 0 100 500 25 5 10 20 0 0
@@ -67,7 +73,12 @@ def test_a_memory_limit_of_the_group_is_the_memory_that_is_left(tmp_path: Path) 
             "sys/fs/cgroup/memory.current": "150000\n",
         },
     )
-    assert sample_host(tmp_path, root).memory_available_bytes == 50_000
+    seen = sample_host(tmp_path, root)
+    assert (seen.memory_available_bytes, seen.memory_room_bytes) == (50_000, 200_000)
+    assert seen.memory_total_bytes == 1000 * 1024
+    (root / "sys/fs/cgroup/memory.max").write_text("900000\n")  # more than the machine has left
+    seen = sample_host(tmp_path, root)
+    assert (seen.memory_available_bytes, seen.memory_room_bytes) == (400 * 1024, 1000 * 1024)
 
 
 def test_this_machine_agrees_with_psutil(tmp_path: Path) -> None:
@@ -96,6 +107,43 @@ def test_two_samples_make_readings_with_their_units(tmp_path: Path) -> None:
     assert (found["elapsed_ns"].unit, found["disk_free_bytes"].unit) == ("ns", "bytes")
     assert found["started_anew"].value == 0
     assert found["memory_total_bytes"].value == before.memory_total_bytes
+    assert found["memory_room_bytes"].value == before.memory_room_bytes > 0
+
+
+def test_memory_is_what_was_left_while_servers_stood(tmp_path: Path) -> None:
+    free = replace(
+        sample_host(tmp_path),
+        memory_available_bytes=900,
+        memory_total_bytes=1000,
+        memory_room_bytes=1000,
+    )
+    full = replace(free, memory_available_bytes=30)
+    capped = replace(free, memory_available_bytes=20, memory_room_bytes=25)
+    left: dict[tuple[int, int], HostSample | None] = {
+        (900, 1000): None,
+        (30, 1000): full,
+        (20, 25): capped,
+    }
+    for (available, room), standing in left.items():
+        found = {one.name: one.value for one in host_readings(free, free, standing)}
+        assert (found["memory_available_bytes"], found["memory_room_bytes"]) == (available, room)
+
+
+def test_of_several_spans_the_one_counts_that_had_least_left(tmp_path: Path) -> None:
+    last = replace(
+        sample_host(tmp_path),
+        memory_available_bytes=900,
+        memory_total_bytes=1000,
+        memory_room_bytes=1000,
+        disk_free_bytes=5,
+        disk_total_bytes=10,
+    )
+    first = replace(last, memory_available_bytes=20, memory_room_bytes=25, disk_free_bytes=8)
+    spans = [host_readings(sample, sample) for sample in (first, last)]
+    found = {one.name: one.value for one in joined(spans)}
+    assert (found["memory_available_bytes"], found["memory_room_bytes"]) == (20, 25)
+    assert (found["disk_free_bytes"], found["disk_total_bytes"]) == (5, 10)
+    assert list(found) == [one.name for one in spans[0]]
 
 
 def test_huge_pages_are_counted_and_are_no_kilobytes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.evaluation.transaction.bottleneck import ceiling
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
-from steelyard.telemetry.slice_counters import MachineCounters
+from steelyard.telemetry.slice_counters import UNREAD, MachineCounters
 from tuning.probe.made import figure, probe_of
 
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 total={}\n"
@@ -100,6 +100,22 @@ def test_a_file_that_could_not_be_read_gives_nothing(machine: MachineCounters) -
     assert read.pop("slices_ns") == 2000
     assert not any(read.values())
     assert "device_vda_reads" not in read
+
+
+def test_of_an_arm_with_a_slice_that_was_not_read_there_is_no_sum(machine: MachineCounters) -> None:
+    """It would be that of fewer slices, over the time of all."""
+    machine.add("on", texts(0, 0, 0, 0), texts(10, 10, 5, 10), 1000)
+    machine.add("on", texts(500, 10, 5, 10), texts(3, 20, 9, 20), 1000)  # the device came back anew
+    machine.add("on", texts(3, 20, 9, 20), ["", *texts(13, 30, 9, 30)[1:]], 1000)
+    machine.add("off", texts(0, 30, 9, 30), texts(10, 30, 9, 30), 1000)
+    on, off = (
+        {reading.name: reading for reading in machine.readings(arm)} for arm in ("on", "off")
+    )
+    for name in ("device_vda_reads", "device_vda_read_bytes", "device_vda_queued_ms"):
+        assert (on[name].value, on[name].missing) == (None, UNREAD)
+    assert on["slices_ns"].value == 3000
+    assert on["throttled_ns"].value == 30_000, "it was read in all of them"
+    assert off["device_vda_reads"].value == 10, "another arm's slices are its own"
 
 
 def test_of_a_volume_on_a_mirror_its_own_requests_are_counted_beside_its_drives(

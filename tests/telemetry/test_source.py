@@ -17,7 +17,14 @@ from steelyard.model.readings import Kind, Sample
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import render_page
 from steelyard.report.source import core_counts, read_source
-from steelyard.telemetry.source import RESET, EpochTelemetry, Moment, TelemetrySource, reading
+from steelyard.telemetry.source import (
+    REPLACED,
+    RESET,
+    EpochTelemetry,
+    Moment,
+    TelemetrySource,
+    reading,
+)
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -131,6 +138,17 @@ def test_readings_are_differences_between_the_first_and_the_last_border() -> Non
     assert telemetry.parts("on") == [{"energy_mj": 5.0}] * 4
 
 
+def test_an_arm_that_has_borders_of_its_own_has_the_difference_between_them() -> None:
+    telemetry = EpochTelemetry(
+        [Electricity(step=5.0)],
+        {"on": object(), "off": object()},  # type: ignore[dict-item]
+    )
+    for arm in ("on", "off", "off", "on"):
+        telemetry.border([arm])
+    telemetry.close()
+    assert {arm: telemetry.readings(arm)[0].value for arm in ("on", "off")} == {"on": 15, "off": 5}
+
+
 def test_statistics_that_were_reset_are_a_missing_reading_and_no_figure() -> None:
     source = Electricity(moment="closed", step=5.0)
     telemetry = telemetry_of(source)
@@ -202,3 +220,26 @@ def test_a_source_that_came_late_is_missing_with_the_reason_of_before() -> None:
 def test_a_counter_that_is_not_told_is_missing_and_no_zero() -> None:
     found = reading(WAL, Sample({}), Sample({}))
     assert (found.value, found.missing) == (None, "the server does not tell it")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "known"),
+    [
+        ({1, 2}, {1, 2}, True),
+        ({1, 2}, {1, 2, 3}, True),  # one more began: all that it used is in the sum
+        ({1, 2}, {1}, True),  # nobody took its place: one of ours that looked at something
+        ({1, 2}, {1, 3}, False),
+        ({1, 2}, {3, 4}, False),
+        (set(), {3}, True),
+    ],
+)
+def test_a_sum_over_processes_of_which_some_were_replaced_is_no_figure(
+    first: set[int], last: set[int], known: bool
+) -> None:
+    before, after = (
+        Sample({"wal_bytes": value, "rows": value}, summed={"wal_bytes": frozenset(pids)})
+        for value, pids in ((4, first), (10, last))
+    )
+    found = reading(WAL, before, after)
+    assert (found.value, found.missing) == ((6, "") if known else (None, REPLACED))
+    assert reading(Kind("rows", "rows"), before, after).value == 6, "a sum of something else"

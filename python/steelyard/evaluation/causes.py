@@ -17,7 +17,7 @@ from steelyard.analysis.decision.secondary import SecondaryContrast, secondary_c
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.evaluation.judge_epochs import percent_ends
-from steelyard.model.readings import SERVER_CPU, EpochTotals
+from steelyard.model.readings import SERVER_CPU, EpochTotals, Reading, known_values
 from steelyard.record.verdict import Cause, Counted, Pages
 
 FEWEST_PAGES = 0.01
@@ -27,6 +27,10 @@ MORE_LOG = 100.0
 its processor time."""
 
 BLOCKS_READ = "blocks_read"
+_BLOCKS = frozenset({BLOCKS_READ, "blocks_written"})
+_EXTENDED = "blocks_extended"
+"""Before PostgreSQL 16 a server counts what a relation was extended by among the blocks that were
+read and written, and not by itself."""
 
 
 def metric_of(reading: str) -> str:
@@ -45,21 +49,28 @@ def cause_read(name: str) -> Read:
     return read
 
 
-def _cause_reads(epochs: Sequence[EpochTotals], control: str) -> dict[str, Read]:
-    """Name → read, of the readings that are shown as causes, in the order of their sources."""
+def _cause_reads(epochs: Sequence[EpochTotals], control: str, arm: str) -> dict[str, Read]:
+    """Name → read, of the readings that are shown as causes and that both arms count alike, in the
+    order of their sources."""
+    extended = _EXTENDED in known_values(_readings(epochs, control))
+    alike = extended == (_EXTENDED in known_values(_readings(epochs, arm)))
     return {
         reading.name: cause_read(reading.name)
-        for epoch in epochs
-        for reading in epoch.readings.get(control, {}).values()
-        if reading.per_transaction
+        for reading in _readings(epochs, control)
+        if reading.per_transaction and (alike or reading.name not in _BLOCKS)
     }
+
+
+def _readings(epochs: Sequence[EpochTotals], arm: str) -> list[Reading]:
+    """Those of an arm in every epoch."""
+    return [reading for epoch in epochs for reading in epoch.readings.get(arm, {}).values()]
 
 
 def cause_contrasts(
     epochs: Sequence[EpochTotals], control: str, arm: str
 ) -> dict[str, SecondaryContrast]:
     """Reading → contrast, of the causes that every complete epoch has; joint intervals."""
-    reads = _cause_reads(epochs, control)
+    reads = _cause_reads(epochs, control, arm)
     return {contrast.name: contrast for contrast in epoch_contrasts(epochs, control, arm, reads)}
 
 
@@ -68,7 +79,7 @@ def cause_rows(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Ca
     units = {
         name: reading.unit for e in epochs for name, reading in e.readings.get(control, {}).items()
     }
-    reads = _cause_reads(epochs, control)
+    reads = _cause_reads(epochs, control, arm)
     names = {name: (metric_of(name), units[name]) for name in reads}
     rows = counted_rows(epochs, control, arm, reads, names)
     return [Cause(**row.model_dump(exclude_unset=True)) for row in rows.values()]

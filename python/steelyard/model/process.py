@@ -31,6 +31,11 @@ class TreeUse:
     requested_bytes: int = 0  # by read calls, from the page cache too: rchar of /proc/PID/io
     mapped_pages: int = 0  # page faults without a read: memory that a process touched first
     processes: tuple[Process, ...] = field(default=())
+    transfers_known: bool = True
+    """False: the kernel does not show what was read, written and requested; the numbers are 0."""
+    session_pids: frozenset[int] = frozenset()
+    """Processes that serve a connection and end with it; none where threads serve one after the
+    other."""
 
     @property
     def session_cpu_ns(self) -> int:

@@ -292,7 +292,7 @@ class EpochTotals:
     transactions_all: Mapping[str, int] = field(default_factory=dict)
     """Arm → transactions of the whole epoch, warm-up included."""
     work_per_minute: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Arm → what its workload counts → how much of it a minute under load, warm-up included."""
+    """Arm → what its workload counts → how much of it a minute, in its measured slices."""
     probes: Mapping[str, Mapping[str, Mapping[str, float]]] = field(default_factory=dict)
     """Arm → probe → what its one execution counted."""
     transactions_measured: Mapping[str, int] = field(default_factory=dict)
@@ -313,13 +313,20 @@ class EpochTotals:
 
     def per_transaction(self, arm: str, name: str) -> float:
         """A reading of an arm over the transactions of its span; NaN where either is missing."""
+        value = self.amount(arm, name)
+        done = 0 if math.isnan(value) else self.transactions_of(arm, name)
+        return value / done if done else math.nan
+
+    def transactions_of(self, arm: str, name: str) -> int:
+        """Transactions of an arm in the span of one of its readings."""
+        if self.is_measured(arm, name):
+            return self.transactions_measured.get(arm) or self.arms[arm].transactions
+        return self.transactions_all.get(arm, 0)
+
+    def is_measured(self, arm: str, name: str) -> bool:
+        """Whether a reading of an arm is of its measured slices only."""
         reading = self.readings.get(arm, {}).get(name)
-        if reading is None or reading.value is None:
-            return math.nan
-        done = self.transactions_all.get(arm, 0)
-        if reading.measured:
-            done = self.transactions_measured.get(arm) or self.arms[arm].transactions
-        return reading.value / done if done else math.nan
+        return reading is not None and reading.measured
 
 
 @dataclass(frozen=True)
@@ -345,6 +352,9 @@ class Sample:
     resets: tuple[str | None, ...] = ()
     """When each group of cumulative numbers was last reset, None: never; differences across a reset
     are no figures."""
+    summed: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Name → the processes whose numbers it is the sum of, where what one used is lost with it:
+    where others have taken the place of some, the difference of two sums is no figure."""
 
 
 ProfileName = Literal["ours", "theirs", "theirs-literal"]

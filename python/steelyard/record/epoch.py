@@ -37,6 +37,9 @@ class WindowLine(Frozen):
     """Own time at which each measured slice began."""
     seconds: SecondsLine = SecondsLine()
     """One number for each measured slice."""
+    own_borders: bool = False
+    """Whether processes and work were read where the window begins and ends; False, of older
+    records: before the first slice of the epoch and after the last, which may be later."""
     suspended_use_ns: int = 0
     """Processor time that its processes used while they were to stand still."""
     suspensions: int = 0

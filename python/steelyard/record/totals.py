@@ -8,11 +8,17 @@ No time of one machine is subtracted from another's but for the skew, which has 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from steelyard._core import histogram_merge
 from steelyard.model.readings import (
+    CHECKPOINT_CPU,
+    HELPER_CPU,
     LATE_SHARE,
+    SERVER_CPU,
+    SESSION_CPU,
+    SESSION_QUEUE,
     ArmTotals,
     EpochTotals,
     LoadMachineTotals,
@@ -27,7 +33,15 @@ from steelyard.model.readings import (
     WaitPart,
     waits_for_another,
 )
-from steelyard.record.epoch import EpochLine, ReadingLine, StatementsLine, WaitsLine, window_turn
+from steelyard.record.epoch import (
+    ArmLine,
+    EpochLine,
+    ReadingLine,
+    StatementsLine,
+    WaitsLine,
+    WindowLine,
+    window_turn,
+)
 from steelyard.record.slice import MachineInSlice, SliceLine, TogetherLine
 from steelyard.record.turns.turn import TurnLine, turn_of
 
@@ -125,17 +139,17 @@ def epoch_totals(
     for line in slices:
         if line.kind == "measured":
             by_arm[line.arm].append(line)
-    arms = epoch.arms
+    arms, windows = epoch.arms, epoch.windows
     return EpochTotals(
         epoch=epoch.epoch,
         slots=dict(epoch.slots),
         start_order=epoch.start_order,
         arms={arm: arm_totals(arm, epoch.slots[arm], lines) for arm, lines in by_arm.items()},
         outcome=epoch.outcome,
-        readings={arm: _by_name(arm_line.readings) for arm, arm_line in arms.items()},
+        readings={arm: _readings(line, windows.get(arm)) for arm, line in arms.items()},
         machine=_by_name(epoch.machine),
         transactions_all={arm: arm_line.all_transactions for arm, arm_line in arms.items()},
-        work_per_minute={arm: arm_line.work_per_minute for arm, arm_line in arms.items()},
+        work_per_minute={arm: _work(line, windows.get(arm)) for arm, line in arms.items()},
         probes={arm: arm_line.probes for arm, arm_line in arms.items()},
         transactions_measured={arm: arm_line.transactions for arm, arm_line in arms.items()},
         parts={
@@ -155,7 +169,7 @@ def epoch_totals(
         turns={turn.arm: turn_of(turn, by_arm[turn.arm]) for turn in turns}
         | {
             arm: window_turn(arm, epoch.start_order.index(arm), window, by_arm[arm])
-            for arm, window in epoch.windows.items()
+            for arm, window in windows.items()
         },
     )
 
@@ -234,6 +248,41 @@ def _by_name(lines: Sequence[ReadingLine]) -> dict[str, Reading]:
             line.name, line.unit, line.value, line.missing, line.per_transaction, line.measured
         )
         for line in lines
+    }
+
+
+_OF_PROCESSES = frozenset(
+    {SERVER_CPU, SESSION_CPU, SESSION_QUEUE, HELPER_CPU, CHECKPOINT_CPU}
+    | {"read_bytes", "written_bytes", "requested_bytes", "memory_refaults", "memory_limit_hits"}
+    | {"memory_oom_kills"}
+)
+"""Readings of an arm's processes and of their memory, at the borders of its slices."""
+_TRANSACTIONS = "transactions"
+"""What is counted beside a workload's own work, of the measured slices always."""
+
+
+def _readings(line: ArmLine, window: WindowLine | None) -> dict[str, Reading]:
+    """By name. Of an older window what was read of processes is of all slices of the epoch, and so
+    is over all their transactions."""
+    readings = _by_name(line.readings)
+    if window is None or window.own_borders:
+        return readings
+    return readings | {
+        name: replace(reading, measured=False)
+        for name, reading in readings.items()
+        if name in _OF_PROCESSES
+    }
+
+
+def _work(line: ArmLine, window: WindowLine | None) -> Mapping[str, float]:
+    """A minute. Of an older window work was counted in all slices of the epoch and put on the
+    measured ones alone: what a transaction did of it holds for these."""
+    if window is None or window.own_borders or not line.all_transactions:
+        return line.work_per_minute
+    share = line.transactions / line.all_transactions
+    return {
+        name: rate if name == _TRANSACTIONS else rate * share
+        for name, rate in line.work_per_minute.items()
     }
 
 

@@ -79,6 +79,12 @@ def memory_left(root: Path = ROOT) -> int | None:
 
     None: no group has a limit.
     """
+    tightest = tightest_memory(root)
+    return None if tightest is None else tightest[0]
+
+
+def tightest_memory(root: Path = ROOT) -> tuple[int, int] | None:
+    """The same, and the limit of that group: of how much it is what is left."""
     left = []
     for group in own_groups("memory", root):
         limit = _limit_of(group)
@@ -87,7 +93,7 @@ def memory_left(root: Path = ROOT) -> int | None:
             continue
         pairs = pairs_of(text_of(group / "memory.stat"))
         cache = sum(pairs.get(f"total_{each}", pairs.get(each, 0)) for each in _FILE_PAGES)
-        left.append(max(0, limit - max(0, int(used[0]) - cache)))
+        left.append((max(0, limit - max(0, int(used[0]) - cache)), limit))
     return min(left, default=None)
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from steelyard.engines.memory.group import ROOT
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from steelyard.telemetry.capacity import memory_left, space, throttling
+from steelyard.telemetry.capacity import space, throttling, tightest_memory
 from steelyard.telemetry.devices import (
     DeviceCounts,
     device_counts,
@@ -57,6 +57,15 @@ class HostSample:
     suspended_ns: int  # CLOCK_BOOTTIME − CLOCK_MONOTONIC: time the machine slept since boot
     devices: dict[str, DeviceCounts] = field(default_factory=dict)
     """By name: those that the path rests on in the end."""
+    memory_room_bytes: int = 0
+    """What the available memory is left of: all of the machine's, or the limit of a control group
+    that allows less than there is."""
+
+    @property
+    def memory_share(self) -> float:
+        """Of the memory, that is available; 1 where it is not known how much there is."""
+        room = self.memory_room_bytes or self.memory_total_bytes
+        return self.memory_available_bytes / room if room else 1.0
 
     def since(self, earlier: HostSample) -> HostUse:
         """What happened between `earlier` and this sample."""
@@ -98,9 +107,13 @@ class HostUse:
     devices: dict[str, DeviceCounts] = field(default_factory=dict)
 
 
-def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
-    """What happened to the machine between two samples, as numbers with their units."""
+def host_readings(
+    before: HostSample, after: HostSample, loaded: HostSample | None = None
+) -> tuple[Reading, ...]:
+    """What happened to the machine between two samples, as numbers with their units; `loaded`: a
+    sample between them, while there were servers whose memory is free again afterwards."""
     use = after.since(before)
+    scarce = after if loaded is None else min(loaded, after, key=lambda sample: sample.memory_share)
     values: dict[str, tuple[str, float]] = {
         "elapsed_ns": ("ns", use.elapsed_ns),
         "processors": ("processors", len(after.busy_ns)),
@@ -109,9 +122,10 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
         "steal_ns": ("ns", use.steal_ns),
         "throttled_ns": ("ns", use.throttled_ns),
         "throttled_periods": ("periods", use.throttled_periods),
-        "memory_available_bytes": ("bytes", after.memory_available_bytes),
+        "memory_available_bytes": ("bytes", scarce.memory_available_bytes),
         "memory_total_bytes": ("bytes", after.memory_total_bytes),
         "memory_total_before_bytes": ("bytes", before.memory_total_bytes),
+        "memory_room_bytes": ("bytes", scarce.memory_room_bytes or scarce.memory_total_bytes),
         "swapped_bytes": ("bytes", use.swapped_bytes),
         "disk_free_bytes": ("bytes", after.disk_free_bytes),
         "disk_total_bytes": ("bytes", after.disk_total_bytes),
@@ -126,21 +140,29 @@ def host_readings(before: HostSample, after: HostSample) -> tuple[Reading, ...]:
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
-_LEVELS = frozenset(
-    {"processors", "memory_available_bytes", "memory_total_bytes"}
-    | {"disk_free_bytes", "disk_total_bytes"}
-)
+_LEVELS = frozenset({"processors", "memory_total_bytes"})
+_LEFT_OF = {"memory_available_bytes": "memory_room_bytes", "disk_free_bytes": "disk_total_bytes"}
+"""What is left → what it is left of."""
 _FIRST = frozenset({"processors_before", "memory_total_before_bytes"})
 
 
 def joined(parts: Sequence[Sequence[Reading]]) -> tuple[Reading, ...]:
     """What happened to the machine in several spans together: amounts are summed; of a level the
-    last counts, and of what was before the first."""
+    last counts, of what was before the first, and of what was left the least."""
     every: dict[str, list[Reading]] = {}
     for part in parts:
         for reading in part:
             every.setdefault(reading.name, []).append(reading)
-    return tuple(_joined(readings) for readings in every.values())
+    least = {reading.name: reading for pair in _LEFT_OF.items() for reading in _least(parts, *pair)}
+    return tuple(least.get(name) or _joined(readings) for name, readings in every.items())
+
+
+def _least(parts: Sequence[Sequence[Reading]], left: str, of: str) -> tuple[Reading, ...]:
+    """What was left of something and how much there was, in the span that had least of it; none
+    where no span says both."""
+    spans = [{reading.name: reading for reading in part} for part in parts]
+    pairs = [(span[left], span[of]) for span in spans if {left, of} <= span.keys()]
+    return min(pairs, key=lambda pair: (pair[0].value or 0) / (pair[1].value or 1), default=())
 
 
 def _joined(readings: Sequence[Reading]) -> Reading:
@@ -161,8 +183,8 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
     else is on a disk that is used; of all the fullest counts."""
     busy_ns, steal_ns = _processor_time(root)
     memory = memory_bytes(root)
-    available = memory.get("MemAvailable", 0)
-    group_left = memory_left(root)
+    available, total = memory.get("MemAvailable", 0), memory.get("MemTotal", 0)
+    room = min((available, total), tightest_memory(root) or (available, total))
     stopped = throttling(root)
     disk = min(map(space, (path, *places)), key=lambda room: room.free_share)
     return HostSample(
@@ -173,8 +195,8 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
         throttled_ns=stopped.throttled_ns,
         throttled_periods=stopped.periods,
         pressure_ns=_pressure(root),
-        memory_available_bytes=available if group_left is None else min(available, group_left),
-        memory_total_bytes=memory.get("MemTotal", 0),
+        memory_available_bytes=room[0],
+        memory_total_bytes=total,
         swap_used_bytes=memory.get("SwapTotal", 0) - memory.get("SwapFree", 0),
         disk_free_bytes=disk.free_bytes,
         disk_total_bytes=disk.total_bytes,
@@ -185,6 +207,7 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
             for name in leaves_beneath((path, *places), root)
             if (counts := device_counts(name, root)) is not None
         },
+        memory_room_bytes=room[1],
     )
 
 

@@ -29,6 +29,7 @@ from steelyard.telemetry.host import PRESSURES, stalled_of
 Amounts = Mapping[str, tuple[str, float]]
 """Name of a reading → its unit and what was added to it."""
 _Parse = Callable[[str, str], Amounts]
+UNREAD = "it was not read at the borders of every slice"
 _OF_MEMORY = ("workingset_refault_anon", "workingset_refault_file", "pgmajfault")
 
 
@@ -55,6 +56,10 @@ class MachineCounters:
         self._parsers = {path: parse for path, parse in parsers.items() if Path(path).exists()}
         self._of_drives = [index for index, path in enumerate(self._parsers) if path in drives]
         self._sums: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
+        self._names: dict[str, set[str]] = defaultdict(set)
+        """File → the readings that it gives."""
+        self._unread: dict[str, set[str]] = defaultdict(set)
+        """Arm → files that gave nothing in a slice of it: their sums lack that slice."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -64,9 +69,12 @@ class MachineCounters:
     def add(self, arm: str, before: Sequence[str], after: Sequence[str], elapsed_ns: int) -> None:
         """One slice of an arm: the files' texts at its borders."""
         self._count(arm, {SLICES_NS: ("ns", elapsed_ns)})
-        for parse, first, last in zip(self._parsers.values(), before, after, strict=True):
-            if first and last:
-                self._count(arm, parse(first, last))
+        for (file, parse), first, last in zip(self._parsers.items(), before, after, strict=True):
+            amounts = parse(first, last) if first and last else {}
+            self._names[file] |= amounts.keys()
+            self._count(arm, amounts)
+            if not amounts:
+                self._unread[arm].add(file)
 
     def _count(self, arm: str, amounts: Amounts) -> None:
         sums = self._sums[arm]
@@ -79,9 +87,12 @@ class MachineCounters:
         return added([_used(before[index], after[index]) for index in self._of_drives])
 
     def readings(self, arm: str) -> tuple[Reading, ...]:
-        """What happened in the slices of an arm so far."""
+        """What happened in the slices of an arm so far; missing where a slice is not in it."""
+        unread = {name for file in self._unread[arm] for name in self._names[file]}
         return tuple(
-            Reading(name, unit, value, measured=True)
+            Reading(name, unit, None, UNREAD, measured=True)
+            if name in unread
+            else Reading(name, unit, value, measured=True)
             for name, (unit, value) in self._sums[arm].items()
         )
 

@@ -8,7 +8,7 @@ be read is a missing reading with its reason, never a figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, Protocol
 
 from steelyard.engines.engine import Instance
@@ -17,6 +17,7 @@ from steelyard.model.readings import Kind, Reading, Sample
 
 Moment = Literal["closed", "border"]
 RESET = "the statistics were reset or lost meanwhile"
+REPLACED = "sessions ended and others began meanwhile: what the former used is not known"
 
 
 class TelemetrySource(Protocol):
@@ -52,9 +53,10 @@ class EpochTelemetry:
         self._borders: list[dict[tuple[str, str], Sample]] = []
         self._after: dict[tuple[str, str], Sample] = {}
 
-    def border(self) -> None:
-        """Read what is read at the borders of the measured slices; first at their beginning."""
-        self._borders.append(self._sample("border"))
+    def border(self, arms: Collection[str] | None = None) -> None:
+        """Read what is read at the borders of the measured slices, of all arms or of these, whose
+        slices begin or end by themselves; first at their beginning."""
+        self._borders.append(self._sample("border", arms))
 
     def close(self) -> None:
         """Read what is read once the load connections have closed."""
@@ -66,8 +68,9 @@ class EpochTelemetry:
         for source in self._sources:
             key = source.name, arm
             ends = self._before.get(key), self._after.get(key)
-            if source.moment == "border" and self._borders:
-                ends = self._borders[0].get(key), self._borders[-1].get(key)
+            own = [border[key] for border in self._borders if key in border]
+            if own:
+                ends = own[0], own[-1]
             kinds = source.kinds(self._standing[arm])
             readings += [reading(kind, *ends, measured=source.moment == "border") for kind in kinds]
         return readings
@@ -89,12 +92,15 @@ class EpochTelemetry:
             parts.append(values)
         return parts
 
-    def _sample(self, moment: Moment) -> dict[tuple[str, str], Sample]:
+    def _sample(
+        self, moment: Moment, arms: Collection[str] | None = None
+    ) -> dict[tuple[str, str], Sample]:
         return {
             (source.name, arm): _read(source, instance)
             for source in self._sources
             if source.moment == moment
             for arm, instance in self._standing.items()
+            if arms is None or arm in arms
         }
 
 
@@ -131,6 +137,8 @@ def _value(kind: Kind, before: Sample | None, after: Sample | None) -> tuple[flo
         return after.values[kind.name], ""
     if _was_reset(before, after):
         return None, RESET
+    if _were_replaced(kind.name, before, after):
+        return None, REPLACED
     change = after.values[kind.name] - before.values.get(kind.name, 0)
     return (change, "") if change >= 0 else (None, RESET)
 
@@ -139,3 +147,10 @@ def _was_reset(before: Sample, after: Sample) -> bool:
     """Whether a group of the statistics was reset between two samples. A group that never was has
     None, as a database of PostgreSQL 15 and later has before its first reset."""
     return before.resets != after.resets
+
+
+def _were_replaced(name: str, before: Sample, after: Sample) -> bool:
+    """Whether some of the processes that a number sums have ended, and others have begun: those of
+    connections that are opened anew for each transaction, or after an error."""
+    first, last = (sample.summed.get(name, frozenset()) for sample in (before, after))
+    return bool(first - last) and bool(last - first)

@@ -102,6 +102,27 @@ def test_each_cause_raises_its_own_doubt(
     assert doubt.name == kind
 
 
+@pytest.mark.parametrize(
+    ("room", "available", "doubts"),
+    [
+        (4 << 30, 3 << 30, []),  # a container with 4 GB on a machine with 256
+        (4 << 30, 1 << 27, [LittleMemoryLeft(1 << 27)]),
+        (0, 3 << 30, [LittleMemoryLeft(3 << 30)]),  # of all that the machine has
+        (256 << 30, 3 << 30, [LittleMemoryLeft(3 << 30)]),
+    ],
+)
+def test_what_is_left_of_a_groups_memory_is_compared_with_its_limit(
+    room: int, available: int, doubts: list[Observation]
+) -> None:
+    before = replace(QUIET, memory_total_bytes=256 << 30)
+    after = replace(
+        later(memory_total_bytes=256 << 30),
+        memory_available_bytes=available,
+        memory_room_bytes=room,
+    )
+    assert seen_of(before, after, processors=[0, 1]) == doubts
+
+
 def test_one_processor_is_a_doubt_of_its_own() -> None:
     assert seen_of(QUIET, later(), processors=[3]) == [ProcessorShared(3)]
     assert ProcessorShared(3).name == "one processor"

@@ -117,22 +117,27 @@ def times_ns(process: ProcessSample) -> tuple[int, int]:
     return precise or process.ticks * NS_PER_TICK, queued
 
 
-def transferred(pids: Sequence[int], account: Account) -> tuple[int, int, int]:
-    """Bytes from and to the block layer, and bytes asked for by read calls; a parent's figures
-    hold its dead children's. `account`: whose processes they are."""
+Transfers = tuple[int, int, int]
+"""Bytes from the block layer, bytes to it, and bytes asked for by read calls."""
+
+
+def transferred(pids: Sequence[int], account: Account) -> Transfers | None:
+    """What processes transferred so far; a parent's figures hold its dead children's. None: none of
+    them has its file, as on kernels without CONFIG_TASK_IO_ACCOUNTING, or it may not be read.
+    `account`: whose processes they are."""
     try:
         return _transferred(pids)
     except PermissionError:
         # Root without CAP_SYS_PTRACE: the same files open for the server's own user id.
         # A process that is just ending is root's there for a moment: it is left out.
-        read, written, requested = account.call(lambda: _transferred(pids, _GONE_OR_GOING))
-    return read, written, requested
+        counted: Transfers | None = account.call(lambda: _transferred(pids, _GONE_OR_GOING))
+        return counted
 
 
 def _transferred(
     pids: Sequence[int], passed_over: tuple[type[OSError], ...] = _GONE
-) -> tuple[int, int, int]:
-    read = written = requested = 0
+) -> Transfers | None:
+    read = written = requested = counted = 0
     for pid in pids:
         try:
             with open(f"/proc/{pid}/io", "rb") as file:
@@ -142,4 +147,5 @@ def _transferred(
         read += int(fields[b"read_bytes"])
         written += int(fields[b"write_bytes"])
         requested += int(fields[b"rchar"])
-    return read, written, requested
+        counted += 1
+    return (read, written, requested) if counted else None

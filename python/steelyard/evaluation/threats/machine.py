@@ -165,7 +165,8 @@ def _withheld_time(values: Mapping[str, float]) -> Iterator[Observation]:
 
 def _nearly_full(values: Mapping[str, float]) -> Iterator[Observation]:
     available, free = values["memory_available_bytes"], values["disk_free_bytes"]
-    if available < MEMORY_SHARE * values["memory_total_bytes"]:
+    # Records from before it was kept have the machine's memory alone.
+    if available < MEMORY_SHARE * values.get("memory_room_bytes", values["memory_total_bytes"]):
         yield LittleMemoryLeft(available)
     if values["swapped_bytes"] > SWAPPED_BYTES:
         yield SwappedOut(values["swapped_bytes"])

@@ -189,7 +189,7 @@ def transaction_time(epoch: EpochTotals, arm: str) -> TransactionTime | None:
 def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
     """Part → µs of a transaction of an arm; None where the epoch does not show it."""
     totals = epoch.arms[arm]
-    if not totals.transactions:
+    if not totals.transactions or not epoch.is_measured(arm, SESSION_CPU):
         return None
     whole = totals.busy_ns / totals.transactions / NS_PER_US
     owed = totals.clients * totals.debt_ns / totals.transactions / NS_PER_US

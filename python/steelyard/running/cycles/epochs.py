@@ -90,7 +90,7 @@ class CyclesRunner:
             violations=readings.violations,
             evicted=evicted_line(setup.slots.evicted),
             windows=windows,
-            machine=reading_lines(host_readings(host_before, host.sample())),
+            machine=reading_lines(host_readings(host_before, host.sample(), readings.host)),
         )
         line = with_other_loads(line, others_before, host.other_loads())
         setup.record.append(TELEMETRY, line.to_json())
@@ -133,17 +133,15 @@ class CyclesRunner:
             self._series(instances) as series,
         ):
             self._checkpoint(place.epoch, instances)
-            readings.border()
             suspension = ArmSuspension(instances)
             arm_windows = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
             with suspension.held():
-                self._blocks(place, load, waits, suspension, arm_windows, lines)
+                self._blocks(place, load, waits, suspension, arm_windows, readings, lines)
                 for arm, each in series.items():
                     with suspension.awake(arm):
                         each.finish()
             windows |= {arm: arm_windows[arm].line(suspension.used_ns[arm]) for arm in instances}
             machine = {arm: load.machine_readings(arm) for arm in instances}
-            readings.border()
         return readings.close(lines, (), SliceReadings(waits.lines(), machine))
 
     def _blocks(
@@ -153,9 +151,11 @@ class CyclesRunner:
         waits: WaitSamples,
         suspension: ArmSuspension,
         windows: Mapping[str, ArmWindow],
+        readings: ArmReadings,
         lines: list[SliceLine],
     ) -> None:
-        """Blocks of one slice an arm, until every arm was measured."""
+        """Blocks of one slice an arm, until every arm was measured; each is read where its own
+        window begins and ends."""
         design = self._design
         orders = orders_of(design, place.epoch)
         block = 0
@@ -172,6 +172,9 @@ class CyclesRunner:
                     driven = drive(self._setup, load, [visit], place)
                     lines.extend(waits.during([visit], driven) if kind == "measured" else driven)
                     window.add(lines[-1], load.device_use())
+                    if window.next_kind() != kind:
+                        window.series.finish()  # what is asked now is in no slice's figures
+                        readings.border_of(arm)
             block += 1
 
     def _checkpoint(self, epoch: int, instances: Mapping[str, Instance]) -> None:

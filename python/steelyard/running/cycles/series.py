@@ -73,7 +73,7 @@ class ArmSeries:
             self._due = None
 
     def finish(self) -> None:
-        """Read the last border; only while the arm is awake."""
+        """Read the border of the last slice now; only while the arm is awake."""
         self.begin()
         self.settle()
 
@@ -194,6 +194,7 @@ class ArmWindow:
             at_end=self._at_end,
             starts_ns=tuple(series.starts_ns),
             seconds=series.measured.columns(),
+            own_borders=True,
             suspended_use_ns=suspended_use_ns,
             suspensions=self._slices,
         )

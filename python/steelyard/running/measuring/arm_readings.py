@@ -11,7 +11,7 @@ log would take.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from steelyard.engines.capabilities.counters import (
@@ -42,6 +42,7 @@ from steelyard.record.epoch import (
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.arm_loss import require_streaming
 from steelyard.running.preparing.setup import Setup
+from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.source import EpochTelemetry
 
 
@@ -58,21 +59,26 @@ class StatementReadings:
             if isinstance(instance, CountedStatements)
         }
         self._before: dict[str, StatementCounts] = {}
+        self._after: dict[str, StatementCounts] = {}
         for instance in self._standing.values():
             instance.prepare_statement_counts()
 
-    def border(self) -> None:
-        """At a border of the measured slices; only the first is read."""
-        if not self._before:
-            self._before = self._counts()
+    def border(self, arms: Collection[str]) -> None:
+        """At a border of the measured slices of these arms; only the first is read."""
+        self._before |= self._counts(set(arms) - self._before.keys())
+
+    def end(self, arm: str) -> None:
+        """At the last border of an arm that goes on afterwards."""
+        self._after |= self._counts((arm,))
 
     def lines(self) -> dict[str, StatementsLine]:
-        """Arm → what was counted since the first border; read once the load has gone."""
-        after = self._counts()
+        """Arm → what was counted since its first border, to its end or, once the load has gone,
+        until now."""
+        after = self._after | self._counts(self._before.keys() - self._after.keys())
         return {arm: _line(between(self._before[arm], after[arm])) for arm in self._before}
 
-    def _counts(self) -> dict[str, StatementCounts]:
-        return {arm: _read(instance) for arm, instance in self._standing.items()}
+    def _counts(self, arms: Collection[str]) -> dict[str, StatementCounts]:
+        return {arm: _read(instance) for arm, instance in self._standing.items() if arm in arms}
 
 
 def _read(instance: CountedStatements) -> StatementCounts:
@@ -126,10 +132,11 @@ class ArchiveReadings:
         }
         self._first: dict[str, str] = {}
 
-    def border(self) -> None:
-        """At a border of the measured slices; only the first is read."""
-        if not self._first:
-            self._first = {arm: server.log_segment() for arm, server in self._standing.items()}
+    def border(self, arms: Collection[str] | None = None) -> None:
+        """At a border of the measured slices, of all arms or of these; only the first is read."""
+        for arm, server in self._standing.items():
+            if arm not in self._first and (arms is None or arm in arms):
+                self._first[arm] = server.log_segment()
 
     def readings(self, arm: str, log: Sequence[Reading]) -> list[Reading]:
         """The reading of an arm, whose log is among its others; none where it is not asked for."""
@@ -166,6 +173,8 @@ class EpochReadings:
     violations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ended: tuple[ReadingLine, ...] = ()
     """Transactions by the servers' own count, where several machines drove them."""
+    host: HostSample | None = None
+    """The machine while the arms still stood; None: they did not to the end."""
 
 
 class ArmReadings:
@@ -180,18 +189,33 @@ class ArmReadings:
             self._statements = StatementReadings(counted)
             self._archive = ArchiveReadings(instances if setup.study.archive else {})
             self._telemetry = EpochTelemetry(setup.laboratory.sources, instances)
-            self._done: Mapping[str, Mapping[str, float]] = {}
+            self._done: dict[str, Mapping[str, float]] = {}
+            self._done_at_end: dict[str, Mapping[str, float]] = {}
             several = setup.laboratory.drivers.machines > 1
             self._ended = EndedTransactions(instances) if several else None
 
     def border(self) -> None:
         """Read what is read at a border of the measured slices; first at their beginning."""
+        self._border(self._standing)
+
+    def border_of(self, arm: str) -> None:
+        """The same where the measured slices of an arm begin, and where they end: other slices of
+        it come before and after them, and what is done in those is in no figure of it. Others may
+        stand still meanwhile."""
+        ends = arm in self._done
+        self._border({arm: self._standing[arm]})
+        if ends:
+            with self._setup.phase("read"):
+                self._statements.end(arm)
+                self._done_at_end |= self._counts((arm,))
+
+    def _border(self, arms: Mapping[str, Instance]) -> None:
         with self._setup.phase("read"):
-            require_streaming(self._standing)
-            self._telemetry.border()
-            self._statements.border()
-            self._archive.border()
-            self._done = self._done or self._counts()
+            require_streaming(arms)
+            self._telemetry.border(arms)
+            self._statements.border(arms)
+            self._archive.border(arms)
+            self._done |= self._counts(arms.keys() - self._done.keys())
 
     def close(
         self,
@@ -208,9 +232,12 @@ class ArmReadings:
     def _close(
         self, lines: Iterable[SliceLine], borders: Sequence[int], slice_readings: SliceReadings
     ) -> EpochReadings:
+        host = self._setup.laboratory.host.sample()
         ended = () if self._ended is None else reading_lines([self._ended.reading()])
         self._telemetry.close()
-        counted, done = self._statements.lines(), self._counts()
+        counted = self._statements.lines()
+        going = self._standing.keys() - self._done_at_end.keys()
+        done = self._done_at_end | self._counts(going)
         every = list(lines)
         arms = {}
         for arm, instance in self._standing.items():
@@ -231,10 +258,14 @@ class ArmReadings:
         violations = {
             arm: tuple(self._data.violations(instance)) for arm, instance in self._standing.items()
         }
-        return EpochReadings(arms, violations, ended)
+        return EpochReadings(arms, violations, ended, host)
 
-    def _counts(self) -> dict[str, Mapping[str, float]]:
-        return {arm: self._data.work_counts(instance) for arm, instance in self._standing.items()}
+    def _counts(self, arms: Collection[str]) -> dict[str, Mapping[str, float]]:
+        return {
+            arm: self._data.work_counts(instance)
+            for arm, instance in self._standing.items()
+            if arm in arms
+        }
 
     def _line(self, arm: str, lines: Sequence[SliceLine], borders: Sequence[int]) -> ArmLine:
         measured = [line for line in lines if line.kind == "measured"]

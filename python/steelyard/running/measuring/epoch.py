@@ -82,7 +82,10 @@ class EpochRunner:
             loads=self._setup.loads_of(epoch),
             violations=readings.violations,
             evicted=evicted_line(self._setup.slots.evicted),
-            machine=(*reading_lines(host_readings(host_before, host.sample())), *readings.ended),
+            machine=(
+                *reading_lines(host_readings(host_before, host.sample(), readings.host)),
+                *readings.ended,
+            ),
         )
         line = with_other_loads(line, others_before, host.other_loads())
         self._setup.record.append(TELEMETRY, line.to_json())

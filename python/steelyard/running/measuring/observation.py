@@ -51,14 +51,17 @@ def checkpointer_of(instance: Instance) -> CheckpointSession:
     return instance.checkpointer(work_database(instance))
 
 
+_NOTHING = TreeUse(0, 0, 0, transfers_known=False)
+
+
 def use_of(instance: Instance) -> TreeUse:
     """What its process tree used so far; nothing where that cannot be seen."""
-    return instance.use() if isinstance(instance, Observable) else TreeUse(0, 0, 0)
+    return instance.use() if isinstance(instance, Observable) else _NOTHING
 
 
 def use_while_running(instance: Instance) -> TreeUse:
     """The same; nothing of one that died."""
-    return use_of(instance) if instance.running else TreeUse(0, 0, 0)
+    return use_of(instance) if instance.running else _NOTHING
 
 
 def fill_pool(instance: Instance) -> PoolFill:

@@ -30,9 +30,9 @@ class Border:
     """What was read at the border of two slices."""
 
     pulse: WalCounters | None
-    requested_bytes: int
+    requested_bytes: int | None
     waiting_bytes: int
-    dirtied_bytes: int
+    dirtied_bytes: int | None
 
     @property
     def debt(self) -> DebtLine:
@@ -46,7 +46,8 @@ class Border:
 def read_border(instance: Instance, watch: CheckpointWatch, host: Host) -> Border:
     """What server and machine have now."""
     use = use_while_running(instance)
-    return Border(watch.pulse(), use.requested_bytes, host.waiting_bytes(), use.written_bytes)
+    transfers = (use.requested_bytes, use.written_bytes) if use.transfers_known else (None, None)
+    return Border(watch.pulse(), transfers[0], host.waiting_bytes(), transfers[1])
 
 
 @dataclass
@@ -87,9 +88,9 @@ class SecondSeries:
         """What was read at both ends of the last slice."""
         self.wal_bytes.append(_change(before.pulse, after.pulse, "wal_bytes"))
         self.images.append(_change(before.pulse, after.pulse, "images"))
-        self.read_bytes.append(float(after.requested_bytes - before.requested_bytes))
+        self.read_bytes.append(_grown(before.requested_bytes, after.requested_bytes))
         self.waiting_bytes.append(float(after.waiting_bytes))
-        self.dirtied_bytes.append(float(after.dirtied_bytes - before.dirtied_bytes))
+        self.dirtied_bytes.append(_grown(before.dirtied_bytes, after.dirtied_bytes))
 
     def columns(self) -> SecondsLine:
         """What was read, as the record has it."""
@@ -175,6 +176,11 @@ class SecondBySecond:
 
     def _read(self) -> Border:
         return read_border(self._instance, self._watch, self._setup.laboratory.host)
+
+
+def _grown(before: int | None, after: int | None) -> float | None:
+    """None where the kernel did not show it."""
+    return None if before is None or after is None else float(after - before)
 
 
 def _change(before: WalCounters | None, after: WalCounters | None, name: str) -> float | None:

@@ -147,7 +147,9 @@ class TurnRunner:
             seconds=observation.measured.columns(),
             read=observation.read.arms[arm],
             violations=observation.read.violations.get(arm, ()),
-            machine=reading_lines(host_readings(host_before, setup.laboratory.host.sample())),
+            machine=reading_lines(
+                host_readings(host_before, setup.laboratory.host.sample(), observation.read.host)
+            ),
         )
 
     def _measure(

@@ -51,16 +51,19 @@ class ProcessTree:
         use = instance.use()
         values = {
             SERVER_CPU: use.cpu_ns / NS_PER_US,
-            "read_bytes": use.read_bytes,
-            "written_bytes": use.written_bytes,
-            "requested_bytes": use.requested_bytes,
             SESSION_CPU: use.session_cpu_ns / NS_PER_US,
             HELPER_CPU: use.cpu_ns_for("helper") / NS_PER_US,
             CHECKPOINT_CPU: use.cpu_ns_for("checkpoint") / NS_PER_US,
         }
+        if use.transfers_known:
+            values |= {
+                "read_bytes": use.read_bytes,
+                "written_bytes": use.written_bytes,
+                "requested_bytes": use.requested_bytes,
+            }
         if use.session_queue_ns:  # 0: this kernel does not count it
             values[SESSION_QUEUE] = use.session_queue_ns / NS_PER_US
-        return Sample(values)
+        return Sample(values, summed=dict.fromkeys((SESSION_CPU, SESSION_QUEUE), use.session_pids))
 
 
 SOURCE = ProcessTree()

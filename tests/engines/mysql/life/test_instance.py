@@ -146,6 +146,17 @@ def test_clones_have_server_ids_of_their_own_and_keep_no_list_of_their_pools(mad
         assert told[0]["server_uuid"] != told[1]["server_uuid"]
 
 
+def test_the_sessions_of_a_server_that_stands_still_are_known(server: MysqlInstance) -> None:
+    """With cost "whole" it does whenever its use is read."""
+    with connected(server.address) as connection:
+        rows_of(connection, "SELECT sum(a.ordinal_position) FROM information_schema.columns a")
+        server.freeze()
+        use = server.use()
+        server.thaw()
+        assert rows_of(connection, "SELECT 1") == [(1,)]
+    assert use.session_cpu_ns > 0
+
+
 def test_a_frozen_server_stands_still_and_goes_on(server: MysqlInstance) -> None:
     server.freeze()
     assert states_of(server.pid) == {"T"}

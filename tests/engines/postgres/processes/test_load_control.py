@@ -19,9 +19,13 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.processes import freeze as freezing
 from steelyard.engines.postgres.processes.process_tree import CLIENT, POSTMASTER, kind_of
 from steelyard.model.errors import EngineError
+from steelyard.model.readings import SESSION_CPU, Kind, Reading
+from steelyard.telemetry.source import REPLACED, reading
+from steelyard.telemetry.sources.process_tree import SOURCE
 
 pytestmark = pytest.mark.postgres
 
+KIND = Kind(SESSION_CPU, "µs")
 BURN = "SELECT count(*) FROM generate_series(1, 1500000)"  # a few hundred ms of processor time
 
 
@@ -158,6 +162,30 @@ def test_every_process_has_its_duty(
     assert workers == ({"helper"} if engine.identity.version_number >= 180000 else set())
     each = [use.cpu_ns_for(duty) for duty in ("session", "helper", "checkpoint", "background")]
     assert 0 < use.session_cpu_ns == each[0] < sum(each) <= use.cpu_ns
+
+
+def test_what_sessions_used_that_others_replaced_is_not_known(running: Cluster) -> None:
+    """As with a connection for each transaction: those at the end are not those at the start."""
+
+    def burnt_us(*, reconnects: bool) -> Reading:
+        address = conninfo_of(running.address)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("SELECT 1")
+            before, pid = SOURCE.read(running), connection.info.backend_pid
+            assert pid in before.summed[SESSION_CPU]
+            connection.execute(BURN)
+            if not reconnects:
+                return reading(KIND, before, SOURCE.read(running))
+        with psycopg.connect(address) as connection:
+            connection.execute("SELECT 1")
+            while sample(pid) is not None:
+                pass  # until the postmaster has waited for it
+            return reading(KIND, before, SOURCE.read(running))
+
+    kept, replaced = (burnt_us(reconnects=each) for each in (False, True))
+    assert kept.value is not None
+    assert kept.value > 20_000
+    assert (replaced.value, replaced.missing) == (None, REPLACED)
 
 
 def test_every_process_is_named_and_written_bytes_are_counted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -184,6 +184,8 @@ class MysqlInstance(OwnServer[Build, Server]):
         a request under way."""
         server = self._required()
         if not self._frozen:
+            with suppress(EngineError):  # then what they use is in no figure of sessions
+                self._learn_sessions()
             freeze(server.pid)
             self._frozen = True
 
@@ -219,13 +221,20 @@ class MysqlInstance(OwnServer[Build, Server]):
 
     def use(self) -> TreeUse:
         """Processor time and I/O of the process since its start, thread by thread."""
-        server = self._required()
+        self._required()
         assert self._accounting is not None  # set by every launch
-        accounting = self._accounting
-        if not self._frozen and len(threads_of(server.pid)) != accounting.looked_at:
+        if not self._frozen:
+            self._learn_sessions()
+        return self._accounting.use()
+
+    def _learn_sessions(self) -> None:
+        """Ask the server which of its threads serve clients, where they are not as many as when it
+        was asked last; one that stands still has no answer."""
+        server, accounting = self._required(), self._accounting
+        assert accounting is not None  # set by every launch
+        if len(threads_of(server.pid)) != accounting.looked_at:
             accounting.serving(read_threads(self.address))
             accounting.looked_at = len(threads_of(server.pid))
-        return accounting.use()
 
     @property
     def counter_kinds(self) -> Sequence[Kind]:

@@ -39,7 +39,8 @@ class ThreadAccount:
 
     def use(self) -> TreeUse:
         """What the process used so far."""
-        read, written, requested = transferred([self.pid], self.account)
+        counted = transferred([self.pid], self.account)
+        read, written, requested = counted or (0, 0, 0)
         now = sample(self.pid)
         return TreeUse(
             cpu_ns=processor_ns(self.pid),
@@ -48,6 +49,7 @@ class ThreadAccount:
             requested_bytes=requested,
             mapped_pages=0 if now is None else now.minor_faults,
             processes=tuple(self._threads()),
+            transfers_known=counted is not None,
         )
 
     def serving(self, threads: Mapping[int, int] | Collection[int]) -> None:

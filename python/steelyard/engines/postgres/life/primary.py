@@ -140,6 +140,8 @@ class Primary(Cluster):
             requested_bytes=sum(tree.requested_bytes for tree in every),
             mapped_pages=sum(tree.mapped_pages for tree in every),
             processes=tuple(process for tree in every for process in tree.processes),
+            transfers_known=all(tree.transfers_known for tree in every),
+            session_pids=frozenset(pid for tree in every for pid in tree.session_pids),
         )
 
     def counters(self, database: str) -> Sample:

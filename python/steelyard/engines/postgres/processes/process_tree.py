@@ -90,18 +90,22 @@ class TreeAccount:
         """What the tree used so far; a process carries what its own dead children used."""
         members, times, queued = self._consistent()
         self._close(members, times)
-        read, written, requested = transferred([m.pid for m in members], self.account)
+        counted = transferred([m.pid for m in members], self.account)
+        read, written, requested = counted or (0, 0, 0)
+        processes = tuple(
+            Process(m.pid, kind, time, queue, _DUTIES.get(kind, "background"))
+            for m, time, queue in zip(members, times, queued, strict=True)
+            for kind in [self._kind(m)]
+        )
         return TreeUse(
             cpu_ns=sum(times) + self._ended_ns,
             read_bytes=read,
             written_bytes=written,
             requested_bytes=requested,
             mapped_pages=sum(m.minor_faults for m in members),
-            processes=tuple(
-                Process(m.pid, kind, time, queue, _DUTIES.get(kind, "background"))
-                for m, time, queue in zip(members, times, queued, strict=True)
-                for kind in [self._kind(m)]
-            ),
+            processes=processes,
+            transfers_known=counted is not None,
+            session_pids=frozenset(each.pid for each in processes if each.duty == "session"),
         )
 
     def _close(self, members: Sequence[ProcessSample], times: Sequence[int]) -> None:

@@ -69,7 +69,8 @@ KINDS = (
 
 `blocks_read` are relation blocks asked of the kernel by any process. With checksums on each of them
 was verified: pages verified = blocks read (bufmgr.c, PageIsVerified), from 16 on. `blocks_written`
-by backends, background writer and checkpointer. `rows_changed`: inserted, updated and deleted, also
+by backends, background writer and checkpointer. Before 16 both hold extensions, and are not
+compared with those of later versions. `rows_changed`: inserted, updated and deleted, also
 by what was rolled back. Autovacuums and autoanalyzes are those of the database that was read from.
 
 `checkpoints_timed` counts those that were skipped on an idle server too; `checkpoints_done`, from

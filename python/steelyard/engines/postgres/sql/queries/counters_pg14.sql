@@ -1,6 +1,6 @@
 -- Counts everything a server did since its statistics began; 14 and 15 have no pg_stat_io.
--- There blocks_written and blocks_read count extensions too (seen on 15.8), and blocks_extended is
--- 0: pages verified can be told from blocks read only from 16 on.
+-- There blocks_written and blocks_read count extensions too (seen on 15.8), which are not counted
+-- by themselves: pages verified can be told from blocks read only from 16 on.
 -- `resets` is when each view was last reset: differences across a reset are no figures.
 SELECT w.wal_bytes::bigint AS wal_bytes,
        w.wal_records,
@@ -8,7 +8,6 @@ SELECT w.wal_bytes::bigint AS wal_bytes,
        d.blocks_hit,
        d.blocks_read,
        b.buffers_checkpoint + b.buffers_clean + b.buffers_backend AS blocks_written,
-       0::bigint AS blocks_extended,
        d.xact_commit AS commits,
        d.xact_rollback AS rollbacks,
        d.rows_changed,
