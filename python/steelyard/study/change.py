@@ -207,7 +207,7 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
 _TEXTS = frozenset(
-    {"name", "question", "version", "address"}
+    {"name", "role", "against", "title", "question", "version", "address"}
     | {"directory", "wal_directory", "bindir", "program", "place", "database", "config"}
 )
 """Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -229,6 +230,8 @@ def _with_role(arm: object, role: str) -> object:
 
 
 _NO_ARMS = ("arm", "tuple_type")
+_OF_SEVERAL_TYPES = (["options"], ["variables"])
+"""Tables of the workload whose values are texts, numbers or switches."""
 
 
 def _arm_keys(table: Table) -> list[str]:
@@ -245,6 +248,8 @@ def _study_error(
     parts = [str(part) for part in first["loc"]]
     if parts[:1] == ["arms"]:
         parts[:2] = [arms[int(parts[1])] if len(parts) > 1 else "arm"]
+    if parts[:1] == ["workload"] and parts[1:2] in _OF_SEVERAL_TYPES:
+        del parts[3:]  # the type that it is not, of those that it may be
     key = ".".join(parts) or "study"
     location = _location(file, key, overrides)
     if first["type"] == "extra_forbidden":
@@ -272,8 +277,11 @@ def _study_error(
         )
     if first["type"] == "missing":
         return StudyError(f'{location}missing key: "{key}"')
-    message = first["msg"].removeprefix("Value error, ")
     value = first["input"]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_type" and isinstance(value, bool | int | float | date | time):
+        letters = value.text if isinstance(value, WrittenFloat) else toml_text(value)
+        message = f'it is a text: write it in quotes: "{letters}"'
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
         f'{location}invalid value for "{key}": {message[0].lower()}{message[1:]}',

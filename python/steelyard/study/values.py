@@ -133,7 +133,9 @@ def _setting_word(name: str, value: object) -> str:
 
 
 def version_word(value: object) -> object:
-    """A version as text: 18 is "18"."""
+    """A version as text: 18 is "18", and 18.10 of a file "18.10"."""
+    if isinstance(value, WrittenFloat):
+        return value.text
     return str(value) if type(value) is int else value
 
 

@@ -1,0 +1,67 @@
+"""Texts, numbers and keys of a study are read as they were written, or refused with what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.model.errors import StudyError
+from steelyard.study.read import read_study, write_study
+
+MINIMAL = """
+title = "t"
+question = "q"
+[control]
+name = "a"
+[arm]
+name = "b"
+"""
+
+
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINIMAL)
+    return file
+
+
+@pytest.mark.parametrize("version", ["18", "16.4", "18.10", '"18.10"'])
+def test_a_version_of_a_file_keeps_its_letters(minimal: Path, version: str) -> None:
+    minimal.write_text(MINIMAL.replace('name = "b"', f'name = "b"\nversion = {version}'))
+    study = read_study(str(minimal))
+    assert study.arms[0].version == version.strip('"')
+    minimal.write_text(write_study(study))
+    assert read_study(str(minimal)) == study
+
+
+@pytest.mark.parametrize("number", ["90", "18.10", "true", "2026-01-01", "inf"])
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [("arm.name", 'name = "b"'), ("title", 'title = "t"'), ("question", 'question = "q"')],
+)
+def test_a_number_in_place_of_a_text_is_refused_with_the_quotes_to_write(
+    minimal: Path, key: str, line: str, number: str
+) -> None:
+    written = f"{key.rpartition('.')[2]} = "
+    minimal.write_text(MINIMAL.replace(line, written + number))
+    with pytest.raises(StudyError) as refused:
+        read_study(str(minimal))
+    text = f'it is a text: write it in quotes: "{number}"'
+    assert f'invalid value for "{key}": {text}' in refused.value.primary
+    minimal.write_text(MINIMAL.replace(line, f'{written}"{number}"'))
+    read_study(str(minimal))
+
+
+@pytest.mark.parametrize("value", ["18.10", "0x10", "2026-01-01"])
+def test_a_text_of_an_override_may_look_like_a_number_or_a_date(minimal: Path, value: str) -> None:
+    study = read_study(str(minimal), [f"title={value}", f"arm.role={value}"])
+    assert (study.title, study.arms[0].role) == (value, value)
+    with pytest.raises(StudyError, match=f'compared with "{value}", which is no other arm'):
+        read_study(str(minimal), [f"arm.against={value}"])
+
+
+def test_a_value_that_may_be_of_several_types_is_refused_by_its_own_key(minimal: Path) -> None:
+    for key in ("workload.options.x", "workload.variables.x"):
+        with pytest.raises(StudyError, match=f'invalid value for "{key}": '):
+            read_study(str(minimal), [f"{key}=[1]"])
