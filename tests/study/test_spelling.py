@@ -8,6 +8,7 @@ import pytest
 
 from steelyard.model.errors import StudyError
 from steelyard.study.read import read_study, write_study
+from steelyard.study.values import WrittenFloat
 
 MINIMAL = """
 title = "t"
@@ -65,3 +66,31 @@ def test_a_value_that_may_be_of_several_types_is_refused_by_its_own_key(minimal:
     for key in ("workload.options.x", "workload.variables.x"):
         with pytest.raises(StudyError, match=f'invalid value for "{key}": '):
             read_study(str(minimal), [f"{key}=[1]"])
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("true", "true"), ("false", "false"), ("8", 8), ("-8", -8), ("0.5", 0.5),
+        ("1.10", "1.10"), ("1e3", "1e3"), ("2026-01-01", "2026-01-01"), ("10:30:00", "10:30:00"),
+        ("'1.10'", "1.10"), ("'8'", "8"),
+    ],
+)  # fmt: skip
+def test_a_variable_of_scripts_is_what_was_written(
+    minimal: Path, written: str, value: object
+) -> None:
+    """As -D has it: 1.10 may be a text, and true is no 1."""
+    typed = read_study(str(minimal), [f"workload.variables.x={written}"]).workload.variables
+    minimal.write_text(f"{MINIMAL}[workload.variables]\nx = {written}\n")
+    study = read_study(str(minimal))
+    for variables in (typed, study.workload.variables):
+        assert variables == {"x": value}
+        assert type(variables["x"]) in (type(value), WrittenFloat)
+    minimal.write_text(write_study(study))
+    assert read_study(str(minimal)).workload.variables == {"x": value}
+
+
+@pytest.mark.parametrize("typed", ["0x10", "1_000", "+5", "007", "TRUE", "a b", "1.", ""])
+def test_a_variable_that_is_typed_keeps_its_letters(minimal: Path, typed: str) -> None:
+    study = read_study(str(minimal), [f"workload.variables.x={typed}"])
+    assert study.workload.variables == {"x": typed}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable
+from datetime import date, time
+from math import isfinite
 from typing import Any, Self
 
 from steelyard.model.errors import StudyError
@@ -123,6 +125,9 @@ def apply_change(table: Table, override: str) -> None:
         path = [*path[:-1], setting_name(path[-1])]
         for other in [name for name in target if setting_name(name) == path[-1]]:
             del target[other]
+    if path[:2] == ["workload", "variables"] and len(path) > 2:
+        target[path[-1]] = _variable_of(override)
+        return
     is_text = "settings" in path[:-1] or path[-1] in _TEXTS
     target[path[-1]] = _value_of(override, is_text=is_text)
 
@@ -224,6 +229,17 @@ def _value_of(override: str, *, is_text: bool) -> object:
     except tomllib.TOMLDecodeError:
         return text
     return text if is_text and not isinstance(value, str | bool) else value
+
+
+def _variable_of(override: str) -> object:
+    """A variable of scripts as -D of pgbench has it: what was typed, 1.10 and 2026-01-01 too; a
+    number where it is written as it was typed."""
+    value = _value_of(override, is_text=False)
+    if isinstance(override, Change) or not isinstance(value, int | float | date | time):
+        return value
+    text = override.partition("=")[2].strip()
+    is_number = not isinstance(value, float) or isfinite(value)  # what is none is refused
+    return text if is_number and str(value) != text else value
 
 
 _OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")

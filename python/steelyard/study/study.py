@@ -34,6 +34,7 @@ from steelyard.study.values import (
     Settings,
     Statements,
     StudyModel,
+    Variables,
     by_name,
     by_place,
     unless_none,
@@ -87,7 +88,8 @@ class WorkloadChoice(StudyModel):
     timed: bool | None = None
     """Also time every statement by itself: two readings of the clock for each. None: scripts of the
     user and captured ones are, where one of them holds several statements."""
-    variables: dict[str, str | int | float] = Field(default_factory=dict)
+    variables: Variables = Field(default_factory=dict)
+    """Of scripts, as -D of pgbench."""
     failing: Failing | None = None
     """What becomes of a script that fails when it is executed once before any load. None: a
     captured one is left out, one of the user's refuses the weighing, those of built-in workloads

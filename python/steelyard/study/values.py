@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date, time
+from math import isfinite
 from typing import Annotated, Self, get_args
 
 from pydantic import (
@@ -96,10 +98,28 @@ class WrittenFloat(float):
 
     def __new__(cls, text: str) -> Self:
         number = super().__new__(cls, text)
-        number.text = text
+        number.text = text.replace("_", "")  # TOML's, between digits
         return number
 
     text: str
+
+
+def variable_words(value: object) -> object:
+    """Variables of scripts as -D of pgbench has them: a switch is the word true or false, a date
+    and a number its letters."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _variable_word(variable) for key, variable in value.items()}
+
+
+def _variable_word(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, WrittenFloat) and isfinite(value) and repr(float(value)) != value.text:
+        return value.text
+    return value
 
 
 def settings_words(value: object) -> object:
@@ -189,5 +209,6 @@ Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
+Variables = Annotated[dict[str, str | int | float], BeforeValidator(variable_words)]
 PlaceName = Annotated[str | None, AfterValidator(absolute), BeforeValidator(unless_none)]
 Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]
