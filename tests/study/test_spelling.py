@@ -1,4 +1,4 @@
-"""Texts, numbers and keys of a study are read as they were written, or refused with what to write."""
+"""A study is read as it was written, or refused with what to write."""
 
 from __future__ import annotations
 
@@ -94,3 +94,12 @@ def test_a_variable_of_scripts_is_what_was_written(
 def test_a_variable_that_is_typed_keeps_its_letters(minimal: Path, typed: str) -> None:
     study = read_study(str(minimal), [f"workload.variables.x={typed}"])
     assert study.workload.variables == {"x": typed}
+
+
+@pytest.mark.parametrize("text", [f"\ufeff{MINIMAL}", MINIMAL.replace("\n", "\r\n")])
+def test_a_study_is_the_same_with_the_marks_and_ends_of_lines_of_other_editors(
+    minimal: Path, text: str
+) -> None:
+    plain = read_study(str(minimal))
+    minimal.write_bytes(text.encode())
+    assert read_study(str(minimal)) == plain
