@@ -96,6 +96,40 @@ def test_a_variable_that_is_typed_keeps_its_letters(minimal: Path, typed: str) -
     assert study.workload.variables == {"x": typed}
 
 
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        ("clients=32", 'Perhaps you meant "workload.clients".'),
+        ("margin=2%", 'Perhaps you meant "decision.margin".'),
+        ("checksums=false", 'Perhaps you meant "control.checksums" or "arm.checksums".'),
+        ("cycles=3", 'Perhaps you meant "turns.cycles" or "budget.cycles".'),
+        ("arm.memory=2GB", 'Perhaps you meant "memory".'),
+        ("workload.epochs=8", 'Perhaps you meant "budget.epochs".'),
+        ("work_mem=64MB", "A setting of the server is settings.work_mem."),
+        ("arm.work_mem=64MB", "A setting of the server is arm.settings.work_mem."),
+        ("arm.other.settings.jit=off", 'Write [[arm]] before each arm, and name = "other" beneath'),
+        ("budgets.epochs=8", 'Perhaps you meant "budget".'),
+        ("nonsense.x=8", None),
+    ],
+)
+def test_a_key_that_stands_elsewhere_is_refused_with_where_it_stands(
+    minimal: Path, change: str, hint: str | None
+) -> None:
+    with pytest.raises(StudyError, match="unrecognized key") as refused:
+        read_study(str(minimal), [change])
+    assert hint is None or (refused.value.hint or "").startswith(hint)
+    assert hint is not None or refused.value.hint is None
+
+
+@pytest.mark.parametrize("name", ["b", "17.0", "mine"])
+@pytest.mark.parametrize("header", ["[arm]", "[[arm]]"])
+def test_the_only_arm_is_reached_by_its_name_too(minimal: Path, name: str, header: str) -> None:
+    text = MINIMAL.replace('"b"', f'"{name}"').replace("[arm]", header)
+    minimal.write_text(text.replace('name = "mine"', 'role = "mine"'))
+    for key in (f"arm.{name}.settings.jit", "arm.settings.jit"):
+        assert read_study(str(minimal), [f"{key}=off"]).arms[0].settings == {"jit": "off"}
+
+
 @pytest.mark.parametrize("text", [f"\ufeff{MINIMAL}", MINIMAL.replace("\n", "\r\n")])
 def test_a_study_is_the_same_with_the_marks_and_ends_of_lines_of_other_editors(
     minimal: Path, text: str

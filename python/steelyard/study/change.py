@@ -190,7 +190,8 @@ def _arms(table: Table, override: str) -> list[Table]:
 
 def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[str]]:
     if not isinstance(table.get("arm", {}), list):
-        return _table_in(table, "arm", override), path
+        arm = _table_in(table, "arm", override)
+        return arm, _behind_name(arm, path)
     arms = _arms(table, override)
     # A version's name has dots too: 17.0, 17.0.1.
     names = {str(arm.get(key)): arm for key in ("role", "name") for arm in arms if arm.get(key)}
@@ -207,6 +208,14 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
         f'override "{key_of(override)}" does not say which arm',
         hint=f"Write arm.NAME.key; the arms are {listed}.",
     )
+
+
+def _behind_name(arm: Table, path: list[str]) -> list[str]:
+    """The path in the only arm, which need not be named."""
+    for name in (str(arm.get(key) or "").split(".") for key in ("name", "role")):
+        if name == path[: len(name)] and len(name) < len(path) and path[0] not in arm:
+            return path[len(name) :]
+    return path
 
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}

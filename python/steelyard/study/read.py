@@ -253,22 +253,7 @@ def _study_error(
     key = ".".join(parts) or "study"
     location = _location(file, key, overrides)
     if first["type"] == "extra_forbidden":
-        accepted = _keys_at(Study, first["loc"][:-1])
-        old = str(first["loc"][-1])
-        if (new := RENAMED.get(old)) in accepted:
-            return StudyError(
-                f'{location}unrecognized key: "{key}": "{old}" is now "{new}"',
-                hint=f'Write "{key.removesuffix(old)}{new}".',
-            )
-        near = difflib.get_close_matches(old, accepted, n=1)
-        hint = f'Perhaps you meant "{near[0]}".' if near else None
-        if hint is None and first["loc"][0] in ("control", "arms"):
-            hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
-        return StudyError(
-            f'{location}unrecognized key: "{key}"',
-            detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
-            hint=hint,
-        )
+        return _unknown_key(first["loc"], first["input"], key, location)
     if first["type"] in ("model_type", "dict_type") or (key, first["type"]) == _NO_ARMS:
         inner = ", ".join(f"{key}.{name}" for name in _keys_at(Study, first["loc"]))
         return StudyError(
@@ -287,6 +272,49 @@ def _study_error(
         f'{location}invalid value for "{key}": {message[0].lower()}{message[1:]}',
         detail=None if hidden else f"The value is {redacted(repr(value))}.",
     )
+
+
+def _unknown_key(
+    path: tuple[int | str, ...], value: object, key: str, location: str
+) -> StudyError:
+    """With what was meant, as far as one can say: a key of another table, the near one of this, a
+    setting of the server."""
+    accepted, old = _keys_at(Study, path[:-1]), str(path[-1])
+    if (new := RENAMED.get(old)) in accepted:
+        return StudyError(
+            f'{location}unrecognized key: "{key}": "{old}" is now "{new}"',
+            hint=f'Write "{key.removesuffix(old)}{new}".',
+        )
+    of_an_arm = path[0] in ("control", "arms")
+    hint: str | None = None
+    if places := _tables_with(old):
+        hint = f"Perhaps you meant {' or '.join(places)}."
+    elif near := difflib.get_close_matches(old, accepted, n=1):
+        hint = f'Perhaps you meant "{near[0]}".'
+    elif path[0] == "arms" and isinstance(value, dict):
+        hint = f'Write [[arm]] before each arm, and name = "{old}" beneath it.'
+    elif of_an_arm or (len(path) == 1 and not isinstance(value, dict)):
+        hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
+    return StudyError(
+        f'{location}unrecognized key: "{key}"',
+        detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
+        hint=hint,
+    )
+
+
+def _tables_with(name: str) -> list[str]:
+    """The keys of a study that are called so, in quotes: "control.checksums", "arm.checksums"."""
+    places = [f'"{name}"'] if name in Study.model_fields else []
+    for table, field in Study.model_fields.items():
+        inner = None if table in _OF_FREE_NAMES else _model_in(field.annotation)
+        if inner is not None and name in inner.model_fields:
+            arm_or_table = "arm" if table == "arms" else table
+            places.append(f'"{arm_or_table}.{name}"')
+    return places
+
+
+_OF_FREE_NAMES = ("factors", "answer")
+"""Tables whose own keys are what a study calls its factors and arms."""
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:
