@@ -17,7 +17,7 @@ from steelyard.study.address import (
     require_reachable,
 )
 from steelyard.study.answer import Answer, Group
-from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
+from steelyard.study.arm import Arm, Defaults, Level, Weight, same_by_levels, shown_sql
 from steelyard.study.budget import Budget, TurnBounds
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
@@ -230,6 +230,23 @@ class Study(StudyModel):
             raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
         if self.decision.judged != "separately":
             raise ValueError("effects are judged once, at the end: leave out decision.judged")
+        return self
+
+    @model_validator(mode="after")
+    def _factors_act(self, info: ValidationInfo) -> Study:
+        laid = self.factorial
+        if laid is None or (info.context or {}).get(RECORDED):
+            return self
+        cells = tuple(zip(laid.cells, self.every_arm, strict=True))
+        for factor, levels in (self.factors or {}).items():
+            first, second = (
+                next(arm for cell, arm in cells if cell.levels[factor] == level) for level in levels
+            )
+            settings = self.settings_of(first), self.settings_of(second)
+            if same_by_levels(levels.values(), (first, second), settings):
+                raise ValueError(
+                    f"factors.{factor}: both levels come to the same, with what all cells have"
+                )
         return self
 
     @model_validator(mode="after")
