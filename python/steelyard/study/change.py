@@ -90,7 +90,7 @@ def general_first(overrides: Iterable[str]) -> list[str]:
 def _covers(override: str, other: str) -> bool:
     """Whether an override sets what the other key is a part of."""
     key = key_of(override)
-    whole = key.rpartition(".")[2] in _SHORT and other.startswith(f"{key}.")
+    whole = other.startswith(f"{key}.")
     of_an_arm = other.startswith(("control.", "arm.")) and other.endswith(f".{key}")
     every = key in _OF_EVERY_ARM and of_an_arm and ".settings." not in other
     return (whole or every) and _value_of(override, is_text=True) != "none"
