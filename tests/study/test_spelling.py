@@ -137,3 +137,14 @@ def test_a_study_is_the_same_with_the_marks_and_ends_of_lines_of_other_editors(
     plain = read_study(str(minimal))
     minimal.write_bytes(text.encode())
     assert read_study(str(minimal)) == plain
+
+
+def test_a_setting_of_mysql_is_one_with_dashes_too(minimal: Path) -> None:
+    with pytest.raises(StudyError, match="has no effect") as refused:
+        read_study("doublewrite", ["settings.innodb-doublewrite=0"])
+    assert "--set arm.settings.innodb_doublewrite=VALUE" in (refused.value.hint or "")
+    study = read_study("doublewrite", ["arm.settings.innodb-doublewrite=1"])
+    assert study.arms[0].settings == {"innodb-doublewrite": "1"}
+    minimal.write_text(f'{MINIMAL}[settings]\nsql-mode = "ANSI"\nsql_mode = "TRADITIONAL"\n')
+    with pytest.raises(StudyError, match='setting "sql_mode" stands there twice'):
+        read_study(str(minimal))

@@ -76,6 +76,11 @@ def setting_name(key: str) -> str:
     return key.lower()
 
 
+def spelling_free(name: str) -> str:
+    """What is one for all spellings of a setting: options of MySQL have dashes too."""
+    return setting_name(name).replace("-", "_")
+
+
 def general_first(overrides: Iterable[str]) -> list[str]:
     """Overrides in the order in which they are applied: as they were given, but one of a whole
     table (another workload) before those of its keys, and one of every arm before those of a single
@@ -123,7 +128,8 @@ def apply_change(table: Table, override: str) -> None:
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
         path = [*path[:-1], setting_name(path[-1])]
-        for other in [name for name in target if setting_name(name) == path[-1]]:
+        spelt = spelling_free(path[-1])
+        for other in [name for name in target if spelling_free(name) == spelt]:
             del target[other]
     if path[:2] == ["workload", "variables"] and len(path) > 2:
         target[path[-1]] = _variable_of(override)

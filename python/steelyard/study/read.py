@@ -27,6 +27,7 @@ from steelyard.study.change import (
     general_first,
     key_of,
     setting_name,
+    spelling_free,
     toml_key,
     toml_text,
 )
@@ -68,15 +69,21 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
         name = setting_name(key.removeprefix("settings."))
         if not key.startswith("settings.") or name not in study.settings:
             continue
-        own = [arm.settings.get(name) for arm in study.every_arm]
-        if None in own or {*own} == {study.settings[name]}:
+        spelt = spelling_free(name)
+        own = [
+            (settings_table(study, arm, other), other, value)
+            for arm in study.every_arm
+            for other, value in arm.settings.items()
+            if spelling_free(other) == spelt
+        ]
+        values = {value for *_, value in own}
+        if len(own) < len(study.every_arm) or values == {study.settings[name]}:
             continue
-        tables = [settings_table(study, arm, name) for arm in study.every_arm]
         raise StudyError(
             f'override "{key}" has no effect: every arm of study {study.name} sets {name} itself',
             hint="Its factors or [control] set it: change it there."
             if study.factors is not None
-            else f"Write {' '.join(f'--set {table}.{name}=VALUE' for table in tables)}.",
+            else f"Write {' '.join(f'--set {table}.{other}=VALUE' for table, other, _ in own)}.",
         )
 
 

@@ -25,7 +25,7 @@ from steelyard.model.units import (
     parse_duration,
     parse_percent,
 )
-from steelyard.study.change import setting_name
+from steelyard.study.change import setting_name, spelling_free
 
 
 class StudyModel(BaseModel):
@@ -129,10 +129,12 @@ def settings_words(value: object) -> object:
     if not isinstance(value, dict):
         return value
     words: dict[str, str] = {}
+    spelt: set[str] = set()
     for key, v in value.items():
         name = setting_name(key)
-        if name in words:
+        if spelling_free(name) in spelt:
             raise ValueError(f'setting "{name}" stands there twice')
+        spelt.add(spelling_free(name))
         words[name] = _setting_word(name, v)
     return words
 
