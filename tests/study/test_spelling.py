@@ -148,3 +148,16 @@ def test_a_setting_of_mysql_is_one_with_dashes_too(minimal: Path) -> None:
     minimal.write_text(f'{MINIMAL}[settings]\nsql-mode = "ANSI"\nsql_mode = "TRADITIONAL"\n')
     with pytest.raises(StudyError, match='setting "sql_mode" stands there twice'):
         read_study(str(minimal))
+
+
+def test_arms_are_given_whole_and_by_the_word_that_overrides_have(minimal: Path) -> None:
+    [arm] = read_study(str(minimal), ['arm={ name = "c", version = "17" }']).arms
+    assert (arm.name, arm.version) == ("c", "17")
+    whole = read_study(str(minimal), ['arm=[{ name = "c" }, { name = "d" }]', "arm.d.version=17"])
+    assert [(arm.name, arm.version) for arm in whole.arms] == [("c", "18"), ("d", "17")]
+    for key in ("arms", "arms.settings.jit"):
+        with pytest.raises(StudyError, match=f'unrecognized key: "{key}"') as refused:
+            read_study(str(minimal), [f"{key}=off"])
+        assert refused.value.hint == f'Write "{key.replace("arms", "arm")}".'
+    with pytest.raises(StudyError, match='invalid value for "arm'):
+        read_study(str(minimal), ["arm=5"])

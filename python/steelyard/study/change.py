@@ -111,6 +111,10 @@ def apply_change(table: Table, override: str) -> None:
             f'invalid override: "{redacted(override)}"',
             hint="Write it as KEY=VALUE: --set workload.scale=50",
         )
+    if path[0] == "arms":  # as JSON has them: here it would stand beside those that count
+        raise StudyError(
+            f'unrecognized key: "{key}"', hint=f'Write "{".".join(["arm", *path[1:]])}".'
+        )
     if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
         raise StudyError(
             f'override "{key}" cannot change cells that are laid out already',
@@ -119,6 +123,9 @@ def apply_change(table: Table, override: str) -> None:
     if len(path) == 1 and path[0] in _OF_EVERY_ARM:
         for arm in _every_arm(table, override):
             arm[path[0]] = _value_of(override, is_text=True)
+        return
+    if path == ["arm"]:
+        table["arm"] = _value_of(override, is_text=False)
         return
     target, path = _target(table, path, override)
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's

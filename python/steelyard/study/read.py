@@ -281,9 +281,7 @@ def _study_error(
     )
 
 
-def _unknown_key(
-    path: tuple[int | str, ...], value: object, key: str, location: str
-) -> StudyError:
+def _unknown_key(path: tuple[int | str, ...], value: object, key: str, location: str) -> StudyError:
     """With what was meant, as far as one can say: a key of another table, the near one of this, a
     setting of the server."""
     accepted, old = _keys_at(Study, path[:-1]), str(path[-1])
