@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.options.arm_options import require_unlike
+from steelyard.cli.weighing import sweep as module
 from steelyard.study.read import read_study
 
 A = "host=127.0.0.1 port=5432 dbname=shop"
@@ -39,6 +40,51 @@ def test_equal_arms_are_refused(words: list[str], hint: str, refused: Callable[.
     assert "arm and control are equal" in said
     assert hint in said
     assert "steelyard weigh aa" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["settings", "settings.work_mem=4MB,64MB"], "--sweep arm.settings.work_mem=4MB,64MB"),
+        (["queries", "settings.x='',a"], "--sweep 'arm.settings.x='"),
+        (["versions", "version=16,18"], "--sweep arm.version=16,18"),
+        (["settings", "workload.clients=8,32"], "--set arm.settings.NAME=VALUE"),
+        (["settings", "workload.clients=8,32", "--set", "settings.jit=off"], "steelyard weigh aa"),
+        (["settings", "workload.clients=8,none"], "--set arm.settings.NAME=VALUE"),
+    ],
+)
+def test_a_sweep_whose_arms_are_equal_at_every_value_is_refused(
+    words: list[str], hint: str, refused: Callable[..., str]
+) -> None:
+    study, sweep, *more = words
+    said = refused("weigh", study, "--sweep", sweep, *more)
+    assert "arm and control are equal" in said
+    assert hint in said
+
+
+@pytest.mark.parametrize(
+    ("study", "sweep", "changes"),
+    [
+        ("settings", "arm.settings.jit=on,off", ["control.settings.jit=on"]),
+        ("settings", "workload.clients=8,32", ["arm.settings.jit=off"]),
+        ("versions", "version=16,18", ["arm.version=17"]),
+        ("aa", "workload.clients=8,32", []),
+    ],
+)
+def test_a_sweep_is_begun_where_the_arms_differ_at_a_value(
+    study: str,
+    sweep: str,
+    changes: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans: list[object] = []
+    monkeypatch.setattr(module, "_go_on", lambda plan, *_, **__: plans.append(plan))
+    begin = module.SweepRequest(
+        study, sweep, changes, False, 7, tmp_path / "sweep", None, ("steelyard",), False
+    )
+    module.begin_sweep(begin)
+    assert len(plans) == 1
 
 
 @pytest.mark.parametrize("name", ["aa", "calibrate", "checksums", "versions", "wal-compression"])

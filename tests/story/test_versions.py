@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
 from steelyard.study.study import Study
 from story.asked import Facts, study_of
+from story.noop import engine as engine_module
 from story.noop.engine import NoopEngine, NoopInstance
 from story.noop.journal import NOOP_IDENTITY
 from story.scripted import ScriptedWorld
@@ -179,3 +181,21 @@ def test_settings_that_are_written_otherwise_set_no_names_of_one_build_apart(
     )
     with pytest.raises(UsageError, match="after and before are equal: jit is off in both"):
         weigh_in(OneBuild(tmp_path / "world"), named_twice({"jit": "off"}, {"jit": "OFF"}))
+
+
+def test_a_setting_of_a_module_that_is_not_loaded_sets_no_names_of_one_build_apart(
+    tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server takes it, and does not report it."""
+    reported = NoopInstance.settings
+    monkeypatch.setattr(
+        NoopInstance,
+        "settings",
+        lambda self: {name: value for name, value in reported(self).items() if "." not in name},
+    )
+    rules = SettingRules(modules={"auto_explain": "auto_explain"})
+    monkeypatch.setattr(engine_module, "SettingRules", lambda: rules)
+    study = named_twice({}, {"auto_explain.log_analyze": "on"})
+    with pytest.raises(UsageError, match="equal: auto_explain is not loaded, so that") as refused:
+        weigh_in(OneBuild(tmp_path / "world"), study)
+    assert "shared_preload_libraries=auto_explain" in str(refused.value.hint)

@@ -298,6 +298,11 @@ def test_a_number_that_is_none_or_has_no_end_is_refused(key: str, number: str) -
         ("versions", ["version=17", "arm.version=16"]),
         ("aa", ["wal_directory=/mnt/x", "arm.wal_directory=/mnt/y", "control.checksums=false"]),
         ("aa", ["price=1/h", "arm.price=2/h"]),
+        ("aa", ["settings={jit = 'off'}", "settings.work_mem=1MB", "arm.settings.jit=on"]),
+        ("aa", ["arm.settings={work_mem = '1MB'}", "arm.settings.auto_explain.log_timing=off"]),
+        ("aa", ["budget={epochs = 20}", "budget.measuring=3m"]),
+        ("pooler", ["arm={pooler = 'pgpool'}", "arm.settings={jit = 'off'}", "arm.settings.x=1"]),
+        ("settings", ["disk={read_iops = 5}", "disk.write_iops=3", "memory=1GB"]),
     ],
 )
 def test_no_override_takes_back_a_more_particular_one(study: str, changes: list[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.model.errors import StudyError
 from steelyard.study.factors import Factorial, factorial
-from steelyard.study.read import read_study, write_study
+from steelyard.study.read import read_recorded_study, read_study, write_study
 
 A, B, C, D = ("low", "high"), ("cold", "hot"), ("dry", "wet"), ("day", "night")
 THREE = {"a": A, "b": B, "c": C}
@@ -107,6 +107,52 @@ def test_what_makes_no_factorial_is_refused_by_its_key(
     with pytest.raises(StudyError) as caught:
         read_study(str(file), overrides)
     assert said in str(caught.value)
+
+
+THIRD = """
+[factors.third]
+without = {}
+with = { THIRD }
+"""
+
+
+@pytest.mark.parametrize("fraction", ["full", "half"])
+@pytest.mark.parametrize(
+    ("level", "changes", "refused"),
+    [
+        ('settings = { work_mem = "8MB" }', [], True),
+        ('settings = { work_mem = "8MB" }', ["control.settings.work_mem=4MB"], False),
+        ("settings = { jit = true }", ["settings.jit=on"], True),
+        ("settings = { jit = true }", ["settings.jit=off"], False),
+        ("settings = { jit = true }", [], False),
+        ("version = 16", [], True),
+        ("version = 16", ["control.version=17"], False),
+        ("telemetry = true", [], True),
+        ("telemetry = false", [], False),
+        ('weight = { double_work = "0%" }', [], True),
+        ('weight = { double_work = "3%" }', [], False),
+        ('profile = "ours"', [], False),
+    ],
+)
+def test_a_factor_whose_levels_come_to_the_same_is_refused(
+    file: Path, level: str, changes: list[str], refused: bool, fraction: str
+) -> None:
+    """Its effect would be read from equal arms, and said to be none."""
+    file.write_text(STUDY.replace("[control]", THIRD.replace("THIRD", level) + "[control]"))
+    changes = [*changes, f"fraction={fraction}"]
+    if not refused:
+        assert read_study(str(file), changes).factorial is not None
+        return
+    with pytest.raises(StudyError, match=r"factors\.third: both levels come to the same"):
+        read_study(str(file), changes)
+
+
+def test_the_study_of_a_record_whose_factor_does_nothing_is_still_read(file: Path) -> None:
+    level = 'settings = { jit = "on" }'
+    file.write_text(STUDY.replace("[control]", THIRD.replace("THIRD", level) + "[control]"))
+    text = write_study(read_study(str(file)))
+    file.write_text(text.replace("[settings]", '[settings]\njit = "on"'))
+    assert read_recorded_study(file).settings["jit"] == "on"
 
 
 def test_a_near_key_of_a_level_is_suggested(file: Path) -> None:

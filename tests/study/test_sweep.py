@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.study.change import toml_text
+from steelyard.study.read import read_study
 from steelyard.study.sweep import read_sweep, values_of
 
 
@@ -72,6 +73,8 @@ def test_values_written_as_toml_are_cut_where_they_end(values: list[object]) -> 
         ("workload.clients=8", "2 to 32"), ("workload.clients=8,8", "twice"),
         ("decision.judged=jointly,separately", "cannot sweep"),
         ("decision.margin=1%,2%", "cannot sweep decision.margin"),
+        ("arm.settings.x=,a", "no value before"), ("arm.settings.x=,a,b", "no value before"),
+        ("workload.clients=8,,32", "no value before"), ("workload.clients=8, ,2", "before a comma"),
     ],
 )  # fmt: skip
 def test_what_is_no_sweep_is_refused(text: str, said: str) -> None:
@@ -85,3 +88,10 @@ def test_a_point_changes_the_key_last_and_is_judged_once() -> None:
     assert sweep.overrides(["workload.scale=1"], "32") == [
         "workload.scale=1", "workload.clients=32", "decision.judged=separately",
     ]  # fmt: skip
+
+
+def test_an_empty_text_is_a_value_in_quotes_and_a_comma_may_end_the_list() -> None:
+    sweep = read_sweep("arm.settings.shared_preload_libraries='',auto_explain,")
+    assert {*sweep.values} == {"''", "auto_explain"}
+    libraries = [read_study("settings", sweep.overrides([], v)).arms[0] for v in sweep.values]
+    assert {arm.settings["shared_preload_libraries"] for arm in libraries} == {"", "auto_explain"}

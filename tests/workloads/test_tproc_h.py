@@ -100,14 +100,21 @@ def answers(
     """The rows of each query with the values of the qualification."""
     found = {}
     with connected(replace(address, database=DATABASE)) as connection:
-        for name, values in VALUES.items():
-            text = workload.script(name).text()
-            text = "".join(line for line in text.splitlines(True) if not line.startswith("\\set"))
-            text = re.sub(r"drawing\.different\([^)]*\)", DRAWN.get(name, ""), text)
-            given = {"scale": scale, **values}
-            [query] = script_statements(name, text, {k: str(v) for k, v in given.items()})
+        for name, query in qualified(workload, scale).items():
             found[name] = connection.execute(query.encode()).fetchall()
     return found
+
+
+def qualified(workload: Workload, scale: int) -> dict[str, str]:
+    """Each query with the values of the qualification."""
+    queries = {}
+    for name, values in VALUES.items():
+        text = workload.script(name).text()
+        text = "".join(line for line in text.splitlines(True) if not line.startswith("\\set"))
+        text = re.sub(r"drawing\.different\([^)]*\)", DRAWN.get(name, ""), text)
+        given = {"scale": scale, **values}
+        [queries[name]] = script_statements(name, text, {k: str(v) for k, v in given.items()})
+    return queries
 
 
 def orders_of_customers(address: Endpoint) -> Counter[int]:
@@ -315,3 +322,28 @@ def test_clients_take_the_streams_one_after_the_other() -> None:
 def test_scripts_that_a_study_names_are_drawn() -> None:
     study = resolve_workload(read_study("queries", ["workload.scripts={q01 = 1}"]))
     assert study.workload.streams == ()
+
+
+@pytest.mark.postgres
+def test_most_queries_of_the_study_of_jit_cost_enough_to_be_compiled(
+    engine18: Postgres, place: Path, serve: Serve
+) -> None:
+    """By the costs of a hundredth of the rows, with which they grow."""
+    workload, study = find_workload("tproc-h"), read_study("jit")
+    assert study.workload.scale is not None
+    with (
+        serve(engine18.open(template(engine18, workload, 1)).clone(place / "clone")) as address,
+        connected(replace(address, database=DATABASE)) as connection,
+    ):
+        limit = connection.execute(
+            "SELECT reset_val::float8 FROM pg_settings WHERE name = 'jit_above_cost'"
+        ).fetchone()
+        costs = {}
+        for name, query in qualified(workload, 1).items():
+            row = connection.execute(f"EXPLAIN (FORMAT JSON) {query}".encode()).fetchone()
+            assert row is not None
+            [plan] = row[0]
+            costs[name] = plan["Plan"]["Total Cost"] * study.workload.scale
+    assert limit is not None
+    compiled = [name for name, cost in costs.items() if cost > limit[0]]
+    assert len(compiled) > len(costs) / 2, costs

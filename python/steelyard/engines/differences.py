@@ -45,6 +45,9 @@ class SettingRules:
     """Computed by the server from others (an empty set: from any), unless they are set."""
     preloading: frozenset[str] = frozenset()
     """Bring the settings of the modules they load, which are named MODULE.SETTING."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """What such names begin with → the module: of those that act only where they are loaded so, and
+    have all of their settings then. A server takes what is none of them, and nothing follows."""
     name_of: Callable[[str], str] = str.lower
     """By what name servers report a setting that a study names: one may write TimeZone."""
     without_effect: Mapping[str, str] = field(default_factory=dict)

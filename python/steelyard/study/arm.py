@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -137,3 +137,23 @@ class Level(StudyModel):
     wal_directory: PlaceName = None
     telemetry: bool | None = None
     weight: Weight | None = None
+
+
+def same_by_levels(
+    levels: Collection[Level],
+    arms: tuple[Arm, Arm],
+    settings: tuple[Mapping[str, str], Mapping[str, str]],
+) -> bool:
+    """Whether two arms have all that these levels set alike. `settings`: those that the arms run
+    with. What a profile comes to is not known here."""
+    keys = {key for level in levels for key in level.model_fields_set} - {"settings", "weight"}
+    if "profile" in keys:
+        return False
+    names = {name for level in levels for name in level.settings or {}}
+    weights = {name for each in levels if each.weight for name in each.weight.model_fields_set}
+    first, second = arms
+    return (
+        all(getattr(first, key) == getattr(second, key) for key in keys)
+        and all(getattr(first.weight, name) == getattr(second.weight, name) for name in weights)
+        and all(settings[0].get(name) == settings[1].get(name) for name in names)
+    )

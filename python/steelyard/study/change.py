@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable
+from datetime import date, time
+from math import isfinite
 from typing import Any, Self
 
 from steelyard.model.errors import StudyError
@@ -74,6 +76,11 @@ def setting_name(key: str) -> str:
     return key.lower()
 
 
+def spelling_free(name: str) -> str:
+    """What is one for all spellings of a setting: options of MySQL have dashes too."""
+    return setting_name(name).replace("-", "_")
+
+
 def general_first(overrides: Iterable[str]) -> list[str]:
     """Overrides in the order in which they are applied: as they were given, but one of a whole
     table (another workload) before those of its keys, and one of every arm before those of a single
@@ -88,7 +95,7 @@ def general_first(overrides: Iterable[str]) -> list[str]:
 def _covers(override: str, other: str) -> bool:
     """Whether an override sets what the other key is a part of."""
     key = key_of(override)
-    whole = key.rpartition(".")[2] in _SHORT and other.startswith(f"{key}.")
+    whole = other.startswith(f"{key}.")
     of_an_arm = other.startswith(("control.", "arm.")) and other.endswith(f".{key}")
     every = key in _OF_EVERY_ARM and of_an_arm and ".settings." not in other
     return (whole or every) and _value_of(override, is_text=True) != "none"
@@ -104,6 +111,10 @@ def apply_change(table: Table, override: str) -> None:
             f'invalid override: "{redacted(override)}"',
             hint="Write it as KEY=VALUE: --set workload.scale=50",
         )
+    if path[0] == "arms":  # as JSON has them: here it would stand beside those that count
+        raise StudyError(
+            f'unrecognized key: "{key}"', hint=f'Write "{".".join(["arm", *path[1:]])}".'
+        )
     if path[0] in ("control", "arm", "factors", "fraction") and {"factors", "arm"} <= {*table}:
         raise StudyError(
             f'override "{key}" cannot change cells that are laid out already',
@@ -113,6 +124,9 @@ def apply_change(table: Table, override: str) -> None:
         for arm in _every_arm(table, override):
             arm[path[0]] = _value_of(override, is_text=True)
         return
+    if path == ["arm"]:
+        table["arm"] = _value_of(override, is_text=False)
+        return
     target, path = _target(table, path, override)
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
         table["workload"] = {"name": str(_value_of(override, is_text=True))}
@@ -121,8 +135,12 @@ def apply_change(table: Table, override: str) -> None:
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
         path = [*path[:-1], setting_name(path[-1])]
-        for other in [name for name in target if setting_name(name) == path[-1]]:
+        spelt = spelling_free(path[-1])
+        for other in [name for name in target if spelling_free(name) == spelt]:
             del target[other]
+    if path[:2] == ["workload", "variables"] and len(path) > 2:
+        target[path[-1]] = _variable_of(override)
+        return
     is_text = "settings" in path[:-1] or path[-1] in _TEXTS
     target[path[-1]] = _value_of(override, is_text=is_text)
 
@@ -185,7 +203,8 @@ def _arms(table: Table, override: str) -> list[Table]:
 
 def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[str]]:
     if not isinstance(table.get("arm", {}), list):
-        return _table_in(table, "arm", override), path
+        arm = _table_in(table, "arm", override)
+        return arm, _behind_name(arm, path)
     arms = _arms(table, override)
     # A version's name has dots too: 17.0, 17.0.1.
     names = {str(arm.get(key)): arm for key in ("role", "name") for arm in arms if arm.get(key)}
@@ -204,10 +223,18 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
     )
 
 
+def _behind_name(arm: Table, path: list[str]) -> list[str]:
+    """The path in the only arm, which need not be named."""
+    for name in (str(arm.get(key) or "").split(".") for key in ("name", "role")):
+        if name == path[: len(name)] and len(name) < len(path) and path[0] not in arm:
+            return path[len(name) :]
+    return path
+
+
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
 _TEXTS = frozenset(
-    {"name", "question", "version", "address"}
+    {"name", "role", "against", "title", "question", "version", "address"}
     | {"directory", "wal_directory", "bindir", "program", "place", "database", "config"}
 )
 """Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
@@ -224,6 +251,17 @@ def _value_of(override: str, *, is_text: bool) -> object:
     except tomllib.TOMLDecodeError:
         return text
     return text if is_text and not isinstance(value, str | bool) else value
+
+
+def _variable_of(override: str) -> object:
+    """A variable of scripts as -D of pgbench has it: what was typed, 1.10 and 2026-01-01 too; a
+    number where it is written as it was typed."""
+    value = _value_of(override, is_text=False)
+    if isinstance(override, Change) or not isinstance(value, int | float | date | time):
+        return value
+    text = override.partition("=")[2].strip()
+    is_number = not isinstance(value, float) or isfinite(value)  # what is none is refused
+    return text if is_number and str(value) != text else value
 
 
 _OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from importlib import resources
 from itertools import chain
 from pathlib import Path
@@ -26,6 +27,7 @@ from steelyard.study.change import (
     general_first,
     key_of,
     setting_name,
+    spelling_free,
     toml_key,
     toml_text,
 )
@@ -67,15 +69,21 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
         name = setting_name(key.removeprefix("settings."))
         if not key.startswith("settings.") or name not in study.settings:
             continue
-        own = [arm.settings.get(name) for arm in study.every_arm]
-        if None in own or {*own} == {study.settings[name]}:
+        spelt = spelling_free(name)
+        own = [
+            (settings_table(study, arm, other), other, value)
+            for arm in study.every_arm
+            for other, value in arm.settings.items()
+            if spelling_free(other) == spelt
+        ]
+        values = {value for *_, value in own}
+        if len(own) < len(study.every_arm) or values == {study.settings[name]}:
             continue
-        tables = [settings_table(study, arm, name) for arm in study.every_arm]
         raise StudyError(
             f'override "{key}" has no effect: every arm of study {study.name} sets {name} itself',
             hint="Its factors or [control] set it: change it there."
             if study.factors is not None
-            else f"Write {' '.join(f'--set {table}.{name}=VALUE' for table in tables)}.",
+            else f"Write {' '.join(f'--set {table}.{other}=VALUE' for table, other, _ in own)}.",
         )
 
 
@@ -229,6 +237,8 @@ def _with_role(arm: object, role: str) -> object:
 
 
 _NO_ARMS = ("arm", "tuple_type")
+_OF_SEVERAL_TYPES = (["options"], ["variables"])
+"""Tables of the workload whose values are texts, numbers or switches."""
 
 
 def _arm_keys(table: Table) -> list[str]:
@@ -245,25 +255,12 @@ def _study_error(
     parts = [str(part) for part in first["loc"]]
     if parts[:1] == ["arms"]:
         parts[:2] = [arms[int(parts[1])] if len(parts) > 1 else "arm"]
+    if parts[:1] == ["workload"] and parts[1:2] in _OF_SEVERAL_TYPES:
+        del parts[3:]  # the type that it is not, of those that it may be
     key = ".".join(parts) or "study"
     location = _location(file, key, overrides)
     if first["type"] == "extra_forbidden":
-        accepted = _keys_at(Study, first["loc"][:-1])
-        old = str(first["loc"][-1])
-        if (new := RENAMED.get(old)) in accepted:
-            return StudyError(
-                f'{location}unrecognized key: "{key}": "{old}" is now "{new}"',
-                hint=f'Write "{key.removesuffix(old)}{new}".',
-            )
-        near = difflib.get_close_matches(old, accepted, n=1)
-        hint = f'Perhaps you meant "{near[0]}".' if near else None
-        if hint is None and first["loc"][0] in ("control", "arms"):
-            hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
-        return StudyError(
-            f'{location}unrecognized key: "{key}"',
-            detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
-            hint=hint,
-        )
+        return _unknown_key(first["loc"], first["input"], key, location)
     if first["type"] in ("model_type", "dict_type") or (key, first["type"]) == _NO_ARMS:
         inner = ", ".join(f"{key}.{name}" for name in _keys_at(Study, first["loc"]))
         return StudyError(
@@ -272,13 +269,57 @@ def _study_error(
         )
     if first["type"] == "missing":
         return StudyError(f'{location}missing key: "{key}"')
-    message = first["msg"].removeprefix("Value error, ")
     value = first["input"]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_type" and isinstance(value, bool | int | float | date | time):
+        letters = value.text if isinstance(value, WrittenFloat) else toml_text(value)
+        message = f'it is a text: write it in quotes: "{letters}"'
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
         f'{location}invalid value for "{key}": {message[0].lower()}{message[1:]}',
         detail=None if hidden else f"The value is {redacted(repr(value))}.",
     )
+
+
+def _unknown_key(path: tuple[int | str, ...], value: object, key: str, location: str) -> StudyError:
+    """With what was meant, as far as one can say: a key of another table, the near one of this, a
+    setting of the server."""
+    accepted, old = _keys_at(Study, path[:-1]), str(path[-1])
+    if (new := RENAMED.get(old)) in accepted:
+        return StudyError(
+            f'{location}unrecognized key: "{key}": "{old}" is now "{new}"',
+            hint=f'Write "{key.removesuffix(old)}{new}".',
+        )
+    of_an_arm = path[0] in ("control", "arms")
+    hint: str | None = None
+    if places := _tables_with(old):
+        hint = f"Perhaps you meant {' or '.join(places)}."
+    elif near := difflib.get_close_matches(old, accepted, n=1):
+        hint = f'Perhaps you meant "{near[0]}".'
+    elif path[0] == "arms" and isinstance(value, dict):
+        hint = f'Write [[arm]] before each arm, and name = "{old}" beneath it.'
+    elif of_an_arm or (len(path) == 1 and not isinstance(value, dict)):
+        hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
+    return StudyError(
+        f'{location}unrecognized key: "{key}"',
+        detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
+        hint=hint,
+    )
+
+
+def _tables_with(name: str) -> list[str]:
+    """The keys of a study that are called so, in quotes: "control.checksums", "arm.checksums"."""
+    places = [f'"{name}"'] if name in Study.model_fields else []
+    for table, field in Study.model_fields.items():
+        inner = None if table in _OF_FREE_NAMES else _model_in(field.annotation)
+        if inner is not None and name in inner.model_fields:
+            arm_or_table = "arm" if table == "arms" else table
+            places.append(f'"{arm_or_table}.{name}"')
+    return places
+
+
+_OF_FREE_NAMES = ("factors", "answer")
+"""Tables whose own keys are what a study calls its factors and arms."""
 
 
 def _keys_at(model: type[BaseModel], path: Sequence[int | str]) -> list[str]:

@@ -17,7 +17,7 @@ from steelyard.study.address import (
     require_reachable,
 )
 from steelyard.study.answer import Answer, Group
-from steelyard.study.arm import Arm, Defaults, Level, Weight, shown_sql
+from steelyard.study.arm import Arm, Defaults, Level, Weight, same_by_levels, shown_sql
 from steelyard.study.budget import Budget, TurnBounds
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
@@ -34,6 +34,7 @@ from steelyard.study.values import (
     Settings,
     Statements,
     StudyModel,
+    Variables,
     by_name,
     by_place,
     unless_none,
@@ -87,7 +88,8 @@ class WorkloadChoice(StudyModel):
     timed: bool | None = None
     """Also time every statement by itself: two readings of the clock for each. None: scripts of the
     user and captured ones are, where one of them holds several statements."""
-    variables: dict[str, str | int | float] = Field(default_factory=dict)
+    variables: Variables = Field(default_factory=dict)
+    """Of scripts, as -D of pgbench."""
     failing: Failing | None = None
     """What becomes of a script that fails when it is executed once before any load. None: a
     captured one is left out, one of the user's refuses the weighing, those of built-in workloads
@@ -228,6 +230,23 @@ class Study(StudyModel):
             raise ValueError('"factors" make the arms themselves: leave out [[arm]]')
         if self.decision.judged != "separately":
             raise ValueError("effects are judged once, at the end: leave out decision.judged")
+        return self
+
+    @model_validator(mode="after")
+    def _factors_act(self, info: ValidationInfo) -> Study:
+        laid = self.factorial
+        if laid is None or (info.context or {}).get(RECORDED):
+            return self
+        cells = tuple(zip(laid.cells, self.every_arm, strict=True))
+        for factor, levels in (self.factors or {}).items():
+            first, second = (
+                next(arm for cell, arm in cells if cell.levels[factor] == level) for level in levels
+            )
+            settings = self.settings_of(first), self.settings_of(second)
+            if same_by_levels(levels.values(), (first, second), settings):
+                raise ValueError(
+                    f"factors.{factor}: both levels come to the same, with what all cells have"
+                )
         return self
 
     @model_validator(mode="after")

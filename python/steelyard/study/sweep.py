@@ -32,12 +32,18 @@ class Sweep:
 
 
 def read_sweep(text: str) -> Sweep:
-    """`"workload.clients=8,32,256"`. UsageError: another form, one value, or the same twice."""
+    """`"workload.clients=8,32,256"`. UsageError: another form, one value, the same twice, or none
+    before a comma."""
     key, equals, listed = text.partition("=")
     values = values_of(listed)
     use = "Write it as KEY=V,V,...: --sweep workload.clients=8,32,256"
-    if not equals or not key.strip() or any(not value for value in values):
+    if not equals or not key.strip():
         raise UsageError(f'invalid sweep: "{text}"', hint=use)
+    if "" in _pieces(listed)[:-1]:  # a comma may end the list
+        raise UsageError(
+            f'a sweep has no value before a comma: "{text}"',
+            hint="An empty text is written '': --sweep \"arm.settings.NAME='',V\"",
+        )
     if not 2 <= len(values) <= MOST:
         raise UsageError(
             f"a sweep has 2 to {MOST} values, not {len(values)}: {key.strip()}", hint=use
@@ -53,6 +59,11 @@ def read_sweep(text: str) -> Sweep:
 def values_of(listed: str) -> tuple[str, ...]:
     """`"8,32,256"` → its values as they stand; commas within brackets, braces and quotes are no
     borders."""
+    return tuple(filter(None, _pieces(listed)))
+
+
+def _pieces(listed: str) -> list[str]:
+    """What stands between commas, which may be nothing."""
     pieces, depth, position = [""], 0, 0
     while position < len(listed):
         letter = listed[position]
@@ -65,7 +76,7 @@ def values_of(listed: str) -> tuple[str, ...]:
             pieces.append("")
         else:
             pieces[-1] += word
-    return tuple(piece.strip() for piece in pieces if piece.strip())
+    return [piece.strip() for piece in pieces]
 
 
 def _numerically(value: str) -> tuple[int, float, str]:

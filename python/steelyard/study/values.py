@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import date, time
+from math import isfinite
 from typing import Annotated, Self, get_args
 
 from pydantic import (
@@ -23,7 +25,7 @@ from steelyard.model.units import (
     parse_duration,
     parse_percent,
 )
-from steelyard.study.change import setting_name
+from steelyard.study.change import setting_name, spelling_free
 
 
 class StudyModel(BaseModel):
@@ -96,10 +98,28 @@ class WrittenFloat(float):
 
     def __new__(cls, text: str) -> Self:
         number = super().__new__(cls, text)
-        number.text = text
+        number.text = text.replace("_", "")  # TOML's, between digits
         return number
 
     text: str
+
+
+def variable_words(value: object) -> object:
+    """Variables of scripts as -D of pgbench has them: a switch is the word true or false, a date
+    and a number its letters."""
+    if not isinstance(value, dict):
+        return value
+    return {key: _variable_word(variable) for key, variable in value.items()}
+
+
+def _variable_word(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, WrittenFloat) and isfinite(value) and repr(float(value)) != value.text:
+        return value.text
+    return value
 
 
 def settings_words(value: object) -> object:
@@ -109,10 +129,12 @@ def settings_words(value: object) -> object:
     if not isinstance(value, dict):
         return value
     words: dict[str, str] = {}
+    spelt: set[str] = set()
     for key, v in value.items():
         name = setting_name(key)
-        if name in words:
+        if spelling_free(name) in spelt:
             raise ValueError(f'setting "{name}" stands there twice')
+        spelt.add(spelling_free(name))
         words[name] = _setting_word(name, v)
     return words
 
@@ -133,7 +155,9 @@ def _setting_word(name: str, value: object) -> str:
 
 
 def version_word(value: object) -> object:
-    """A version as text: 18 is "18"."""
+    """A version as text: 18 is "18", and 18.10 of a file "18.10"."""
+    if isinstance(value, WrittenFloat):
+        return value.text
     return str(value) if type(value) is int else value
 
 
@@ -187,5 +211,6 @@ Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[float, BeforeValidator(_fraction)]
 Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
+Variables = Annotated[dict[str, str | int | float], BeforeValidator(variable_words)]
 PlaceName = Annotated[str | None, AfterValidator(absolute), BeforeValidator(unless_none)]
 Statements = Annotated[tuple[str, ...], BeforeValidator(_one_or_more)]

@@ -16,6 +16,7 @@ from steelyard.running.preparing.needs import (
     arms_left_out,
     require_abilities,
     require_effects,
+    settings_of_unloaded,
 )
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -287,3 +288,49 @@ def test_what_acts_on_the_data_of_an_arm_may_differ(
 ) -> None:
     study = read_study("settings", changes)
     require_effects(study, ruled(study, OF_POSTGRES), scripts)
+
+
+LOADED = {
+    "shared_preload_libraries": "pg_stat_statements, $libdir/auto_explain",
+    "auto_explain.log_analyze": "off",
+    "auto_explain.log_timing": "on",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "control", "arm", "unloaded"),
+    [
+        (["arm.settings.auto_explain.log_analyze=on"], {}, {}, {"auto_explain.log_analyze"}),
+        (["settings.Auto_Explain.log_analyze=on"], {}, {}, {"auto_explain.log_analyze"}),
+        (["arm.settings.cron.timezone=UTC"], {}, {}, {"cron.timezone"}),
+        (  # as a configuration file has it whose module no build here has
+            ["arm.settings.pg_stat_statements.max=100", "arm.settings.work_mem=8MB"],
+            {}, {}, {"pg_stat_statements.max"},
+        ),
+        (["arm.settings.auto_explain.log_analyze=on"], {}, LOADED, set()),
+        (["settings.auto_explain.log_analyze=on"], {}, LOADED, set()),
+        (["settings.auto_explain.log_analyze=on", "arm.sql=LOAD 'auto_explain'"], {}, {}, set()),
+        (["arm.settings.my.tenant=7", "arm.settings.hnsw.ef_search=100"], {}, {}, set()),
+        (["arm.settings.plpgsql.variable_conflict=error"], {}, {}, set()),
+    ],
+)  # fmt: skip
+def test_a_setting_of_a_module_that_is_not_loaded_has_no_effect(
+    changes: list[str], control: dict[str, str], arm: dict[str, str], unloaded: set[str]
+) -> None:
+    """A server takes it, and says nothing."""
+    study = read_study("settings", changes)
+    reported = {study.control.name: control, study.arms[0].name: arm}
+    assert {*settings_of_unloaded(study, reported, OF_POSTGRES, [READS])} == unloaded
+    assert settings_of_unloaded(study, reported, SETTING_RULES, [READS]) == {}
+    loading = Script("loads", "LOAD 'auto_explain';", 1, None, writes=True)
+    others = {name for name in unloaded if not name.startswith("auto_explain")}
+    assert {*settings_of_unloaded(study, reported, OF_POSTGRES, [loading])} == others
+
+
+def test_a_setting_that_a_loaded_module_has_not_is_refused_with_the_near_one() -> None:
+    study = read_study("settings", ["arm.settings.auto_explain.log_anlyze=on"])
+    reported = {study.control.name: {}, study.arms[0].name: LOADED}
+    with pytest.raises(UsageError, match="unrecognized setting") as refused:
+        settings_of_unloaded(study, reported, OF_POSTGRES, [READS])
+    assert refused.value.hint == 'Perhaps you meant "auto_explain.log_analyze".'
+    assert "There are auto_explain.log_analyze, auto_explain.log_timing." in str(refused.value)

@@ -15,7 +15,7 @@ from steelyard.study.read import read_study
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.resolved import resolve, resolve_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
-from steelyard.workloads.reading.workload import Workload
+from steelyard.workloads.reading.workload import LOADING_FILES, Workload
 
 
 @pytest.fixture
@@ -29,6 +29,23 @@ def test_a_folder_is_a_workload(folder: Path) -> None:
         "INSERT INTO things SELECT generate_series(1, 7);"
     ]
     assert workload.statements("keys.sql", 7) == []
+
+
+def test_a_byte_order_mark_before_a_file_is_no_part_of_it(folder: Path, tmp_path: Path) -> None:
+    (marked := tmp_path / "marked").mkdir()
+    write_folder(marked)
+    for file in (file for file in marked.rglob("*") if file.is_file()):
+        file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    (own := tmp_path / "own.sql").write_bytes(b"\xef\xbb\xbf\\set a 1\nSELECT :a;\n")
+    read = []
+    for place in (folder, marked):
+        workload = find_workload(str(place))
+        loading = [name for name in workload.files if name in LOADING_FILES]
+        statements = {name: workload.statements(name, 7) for name in loading}
+        scripts = resolve_scripts(workload, {**dict.fromkeys(workload.scripts, 1), str(own): 1}, 7)
+        read.append((statements, [script.text for script in scripts]))
+    assert read[0] == read[1]
+    assert read[0][1][-1] == "\\set a 1\nSELECT :a;\n"
 
 
 def test_scripts_that_need_no_table_need_no_schema(folder: Path) -> None:

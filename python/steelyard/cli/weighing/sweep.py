@@ -15,10 +15,11 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed
+from steelyard.cli.options.arm_options import require_unlike
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
-from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.errors import SteelyardError, StudyError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.record.record import folder_name
 from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
@@ -123,6 +124,7 @@ def begin_sweep(request: SweepRequest) -> None:
             f'cannot sweep "{sweep.key}": its values may be passwords, keys or tokens',
             detail="They would stand in the record.",
         )
+    _require_a_difference(request.study, sweep, request.changes)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     order = list(range(len(sweep.values)))
     random.Random(f"{seed}/sweep").shuffle(order)
@@ -152,6 +154,32 @@ def begin_sweep(request: SweepRequest) -> None:
     usual = folder_name(f"{first.name}-by-{sweep.name}")
     campaign = SWEEP.begin(request.record, usual, plan.to_json(), request.account)
     _go_on(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
+
+
+def _require_a_difference(study: str, sweep: Sweep, changes: Sequence[str]) -> None:
+    """UsageError: the arms are equal at every value, so that no point has anything to weigh."""
+    equal: UsageError | None = None
+    for value in sweep.values:
+        try:
+            require_unlike(read_study(study, sweep.overrides(changes, value)))
+        except StudyError:  # one that is wrong says so when it is weighed
+            continue
+        except UsageError as refusal:
+            equal = refusal
+        else:
+            return
+    if equal is not None and sweep.key.startswith(_OF_ALL_ARMS):
+        alone = shlex.quote(f"arm.{sweep.key}={','.join(sweep.values)}")
+        raise UsageError(
+            f"arm and control are equal at every value of {sweep.key}: it is that of both",
+            hint=f"Sweep that of the arm, against the control's: --sweep {alone}",
+        )
+    if equal is not None:
+        raise equal
+
+
+_OF_ALL_ARMS = ("settings.", "version", "directory", "wal_directory")
+"""Keys, or how they begin, that an override sets in the control and the arm alike."""
 
 
 def _common_names(

@@ -43,6 +43,12 @@ BULK_SETTINGS: Settings = {
 
 _ANY: frozenset[str] = frozenset()
 
+_PRELOADED = (
+    *("auth_delay", "auto_explain", "pg_prewarm", "pg_stat_statements"),
+    *("pg_qualstats", "pg_stat_kcache", "pg_stat_monitor", "pg_wait_sampling", "pgaudit"),
+)
+"""Modules of contrib and others whose settings begin with their name."""
+
 PLANNER_SETTINGS = frozenset(
     {"enable_", "geqo_", "jit_", "geqo", "jit", "work_mem", "hash_mem_multiplier"}
     | {"random_page_cost", "seq_page_cost", "cpu_tuple_cost", "cpu_index_tuple_cost"}
@@ -103,6 +109,7 @@ SETTING_RULES = SettingRules(
     preloading=frozenset(
         {"local_preload_libraries", "session_preload_libraries", "shared_preload_libraries"}
     ),
+    modules={**{name: name for name in _PRELOADED}, "cron": "pg_cron"},
 )
 
 

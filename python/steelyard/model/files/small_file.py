@@ -23,10 +23,11 @@ _OWN = ("/dev/stdin", "/dev/fd/")
 
 
 def read_small(
-    file: Path, most_bytes: int = MOST_BYTES, *, encoding: str = "utf-8", errors: str = "strict"
+    file: Path, most_bytes: int = MOST_BYTES, *, encoding: str = "utf-8-sig", errors: str = "strict"
 ) -> str:
-    """The text of a small file, its lines ending as `open` has them. OSError as of
-    `read_small_bytes`; UnicodeDecodeError, which quotes nothing but a byte."""
+    """The text of a small file, its lines ending as `open` has them, without the byte order mark
+    that editors put before it. OSError as of `read_small_bytes`; UnicodeDecodeError, which quotes
+    nothing but a byte."""
     text = read_small_bytes(file, most_bytes).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

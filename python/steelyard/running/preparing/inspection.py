@@ -32,6 +32,7 @@ from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.build_comparison import is_alone
+from steelyard.running.preparing.needs import settings_of_unloaded
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
@@ -63,6 +64,8 @@ class _Arms:
     settings: Mapping[str, Mapping[str, str]]
     plans: Mapping[str, Mapping[str, str]]
     identities: Mapping[str, Identity]
+    unloaded: Mapping[str, str]
+    """Setting of the study that has no effect → the module that is not loaded."""
 
 
 def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspected:
@@ -77,6 +80,8 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     environment, changes = _kept_environment(setup, arms.environment)
     for note in (*source_notes(environment.source), *bare_settings(setup.study, arms.settings)):
         progress.note(note)
+    for name, module in arms.unloaded.items():
+        progress.note(f"{name} has no effect: {module} is not loaded")
     inspection = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
@@ -129,12 +134,15 @@ def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
                 update={"source": setup.laid.told(environment.source)}
             )
         workload = setup.study.workload.model_dump(mode="json")
+        settings = hidden_settings({arm: settings_of(each) for arm, each in started.items()})
+        rules = setup.slots.setting_rules
         return _Arms(
             setup,
             _with_record(environment, setup.record).model_copy(update={"workload": workload}),
-            hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
+            settings,
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
+            settings_of_unloaded(setup.study, settings, rules, setup.scripts) if executes else {},
         )
 
 
@@ -167,7 +175,7 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
     identities = arms.identities[control.name], arms.identities[name]
     if not differences.declared and base is None:
         names = study.declared_differences(arm) - ({VERSION} if same_build(*identities) else set())
-        _require_unlike(study, arm, names, ours, theirs, rules.name_of)
+        _require_unlike(study, arm, names, ours, theirs, rules.name_of, arms.unloaded)
     builds = builds_differ(*identities)
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
@@ -189,14 +197,24 @@ def _require_unlike(
     ours: Mapping[str, str],
     theirs: Mapping[str, str],
     name_of: Callable[[str], str],
+    unloaded: Mapping[str, str],
 ) -> None:
     """UsageError: settings that are written otherwise (`different`) have one value in both servers,
-    and nothing else sets an arm apart."""
+    or are of a module that is not loaded (`unloaded`), and nothing else sets an arm apart."""
     control, names = study.control, {name_of(name) for name in different}
     settings = {name_of(name) for side in (control, arm) for name in study.settings_of(side)}
     known = settings & {*ours, *theirs}
-    if not names or not names <= known or not is_alone(study, arm):
+    if not names or not names <= known | unloaded.keys() or not is_alone(study, arm):
         return
+    if idle := sorted(names & unloaded.keys()):
+        module = unloaded[idle[0]]
+        raise UsageError(
+            f"{arm.name} and {control.name} are equal: {module} is not loaded, so that "
+            f"{' and '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect",
+            hint="A server that is not ours loads it by its own shared_preload_libraries."
+            if study.is_external
+            else f"Load it: --set settings.shared_preload_libraries={module} --set contrib=true",
+        )
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
     raise UsageError(
         f"{arm.name} and {control.name} are equal: {values} in both",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import shutil
 from collections.abc import Container, Mapping, Sequence, Set
@@ -81,6 +82,44 @@ def require_effects(
             )
         if not writes:
             _require_acting_on_reads(study, arm, names, rules)
+
+
+def settings_of_unloaded(
+    study: Study,
+    reported: Mapping[str, Mapping[str, str]],
+    rules: SettingRules,
+    scripts: Sequence[Script],
+) -> dict[str, str]:
+    """Setting without effect → the module that it is of, which is not loaded. `reported`: arm →
+    settings, as its server says. UsageError: the module is loaded, and has no such setting."""
+    texts = [script.text for script in scripts]
+    texts += [text for arm in study.every_arm for text in study.sql_of(arm)]
+    known = {name for settings in reported.values() for name in settings}
+    unloaded: dict[str, str] = {}
+    for arm in study.every_arm:
+        settings = reported.get(arm.name, {})
+        loaded = " ".join(settings.get(name, "") for name in rules.preloading)
+        for name in study.settings_of(arm):
+            module, _, setting = name.partition(".")
+            library = rules.modules.get(module) if setting else None
+            # A script may load it, or read the setting.
+            if library is None or name in known or any(module in text for text in texts):
+                continue
+            own = sorted(each for each in settings if each.partition(".")[0] == module)
+            if own and re.search(rf"\b{library}\b", loaded):
+                raise _no_setting_of(library, name, own)
+            unloaded[name] = library
+    return unloaded
+
+
+def _no_setting_of(library: str, name: str, own: Sequence[str]) -> UsageError:
+    near = difflib.get_close_matches(name, own, n=1)
+    return UsageError(
+        f'unrecognized setting: "{name}"',
+        detail=f"{library} is loaded, and has no such setting: a server takes it, and nothing "
+        f"follows. There are {', '.join(own)}.",
+        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+    )
 
 
 def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:

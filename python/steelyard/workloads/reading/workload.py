@@ -57,9 +57,10 @@ class WorkloadFile:
     content: bytes
 
     def text(self) -> str:
-        """The content; UsageError: it is no text."""
+        """The content, without a byte order mark before statements; UsageError: it is no text."""
+        encoding = "utf-8" if self.path.suffix == ".tsv" else "utf-8-sig"  # rows may begin with one
         try:
-            return TextIOWrapper(BytesIO(self.content), encoding="utf-8").read()
+            return TextIOWrapper(BytesIO(self.content), encoding=encoding).read()
         except UnicodeDecodeError as error:
             raise UsageError(f'could not read "{self.path}": it is not UTF-8 text') from error
 
