@@ -57,8 +57,8 @@ def write_checksums(
 ) -> tuple[int, int]:
     """Write the checksum of every page of a stopped cluster, as `pg_checksums --enable` does.
 
-    Pages that have one now, and those that had another before. Nothing is synced, and the control
-    file is left as it is. OSError names a file that could not be read, written, or ends in a page.
+    Pages that have one now, and those that had another before; nothing is synced. OSError names a
+    file that could not be read or written, or a part that could not be entered (none is written).
     """
 
 # scrub

@@ -46,6 +46,24 @@ def test_failed_and_skipped_ones_are_the_slowest(ranks: list[float]) -> None:
     assert quantile_of_arrivals(answer(985, failed=15), 1000.0, GOAL) is None
 
 
+def test_what_was_cancelled_at_the_cap_is_slower_than_all_that_ended(ranks: list[float]) -> None:
+    ends = {"start_ns": 7, "length_ns": 10**9, "end_ns": 7 + 6 * 10**9}
+    quantile_of_arrivals(answer(995, capped=5, **ends), 1000.0, GOAL)
+    assert ranks == [pytest.approx(0.99 * 1000 / 995)]
+    assert quantile_of_arrivals(answer(985, capped=15, **ends), 1000.0, GOAL) is None
+    assert quantile_of_arrivals(answer(0, capped=1, **ends), 0.1, GOAL) is None
+
+
+@pytest.mark.parametrize(("limit_s", "known"), [(5.0, True), (5.1, False), (60.0, False)])
+def test_of_what_was_cancelled_before_the_limit_nothing_is_known(
+    ranks: list[float], limit_s: float, known: bool
+) -> None:
+    goal = LatencyGoal(0.99, round(limit_s * 10**9))
+    ends = {"length_ns": 10**9, "end_ns": 6 * 10**9}
+    quantile_of_arrivals(answer(985, capped=15, **ends), 1000.0, goal)
+    assert ranks == ([] if known else [0.99])
+
+
 def test_the_last_arrivals_before_the_bell_say_nothing_and_older_ones_do(
     ranks: list[float],
 ) -> None:

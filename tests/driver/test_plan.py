@@ -31,6 +31,19 @@ def test_a_slice_names_only_what_is_asked() -> None:
     assert asked.to_json() == {"arm": 0, "count": 3, "tag": {"block": 1}}
 
 
+def test_a_number_that_is_none_of_json_goes_as_the_text_that_it_is() -> None:
+    numbers = {
+        "most": 2**63 - 1, "more": 2**63, "least": -(2**63), "less": -(2**63) - 1, "key": 2**64 - 1,
+        "endless": float("inf"), "none": float("nan"), "half": 0.5, "word": "x", "truth": True,
+    }  # fmt: skip
+    plan = DrivePlan((ARM,), (DriveScript("s", "SELECT 1;"),), variables=numbers)
+    read = json.loads(json.dumps(plan.to_json(), allow_nan=False))["variables"]
+    assert read == numbers | {
+        "more": "9223372036854775808", "less": "-9223372036854775809",
+        "key": "18446744073709551615", "endless": "inf", "none": "nan",
+    }  # fmt: skip
+
+
 def test_an_arm_on_mysql_is_told_in_its_own_words() -> None:
     endpoint = Endpoint("/run/my.sock", 3306, "u", "d", protocol=MYSQL)
     driven = DriveArm("a", endpoint, 2, session=("SET sql_mode = ''",))

@@ -48,7 +48,8 @@ def test_the_rate_that_was_kept_up_with_lies_below_every_step_that_fell_behind()
     ramp = summarize_ramp((1, 2, 3, 4), [good, good, late, good], None)
     assert [step.kept_up for step in ramp.steps] == [True, True, False, True]
     assert ramp.kept_up == 2
-    for behind in (counted(failed=20), counted(skipped=20), late, counted(transactions=0)):
+    lost = [counted(**{how: 20}) for how in ("failed", "skipped", "capped")]
+    for behind in (*lost, late, counted(transactions=0)):
         assert summarize_ramp((5,), [behind], None).kept_up is None
     assert summarize_ramp((5,), [counted(unstarted=10)], None).kept_up == 5
     assert summarize_ramp((5,), [good], 1.0).kept_up is None, "no latency is no proof"

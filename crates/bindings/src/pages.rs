@@ -80,7 +80,8 @@ fn page_checksum(page: &[u8], block: u32) -> PyResult<u16> {
 }
 
 /// Writes the checksum of every page below a stopped cluster's data directory; how many pages have
-/// one now, and how many had another before. OSError: a file could not be read or written.
+/// one now, and how many had another before. OSError: a file could not be read or written, or a
+/// part of the cluster could not be entered.
 #[pyfunction]
 fn write_checksums(
     py: Python<'_>,
@@ -99,11 +100,7 @@ fn write_checksums(
         threads,
     };
     let sealed = py
-        .detach(|| {
-            let found = steelyard_pages::walk(&directory, &tablespace_version)
-                .map_err(|error| (directory.display().to_string(), error))?;
-            steelyard_pages::seal(&found.segments, options)
-        })
+        .detach(|| steelyard_pages::seal_cluster(&directory, &tablespace_version, options))
         .map_err(|(place, error)| os_error::of_file(&error, place))?;
     Ok((sealed.pages, sealed.changed))
 }

@@ -43,7 +43,7 @@ pub use regular::open_regular;
 pub use relation_file::{parse_relation_file, Fork, RelationFile};
 pub use relation_map::{read_relation_map, MapFault, RelationMap};
 pub use scan::{scan, Event, Options, Progress};
-pub use seal::{seal, SealOptions, Sealed};
+pub use seal::{seal_cluster, SealOptions, Sealed};
 pub use timing::{timed, Cost, Work};
 pub use trials::{algorithm_trials, check_trials, Check};
 pub use walk::{broken_forks, is_unlogged, walk, BrokenFork, Found, Segment, Skipped};

@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -10,7 +11,7 @@ use steelyard_buffer::on_a_page;
 
 use crate::checksum::{page_checksum, stored_checksum};
 use crate::header::Header;
-use crate::walk::Segment;
+use crate::walk::{walk, Segment};
 
 /// Where `pd_checksum` stands in a page.
 const CHECKSUM_AT: usize = 8;
@@ -34,9 +35,24 @@ pub struct Sealed {
     pub changed: u64,
 }
 
-/// Puts its checksum on every page of these segments; pages on which nothing was ever put have
-/// none. The files are not synced. Err: the segment's label, and what the system said.
-pub fn seal(segments: &[Segment], options: SealOptions) -> Result<Sealed, (String, io::Error)> {
+/// Puts its checksum on every page below a stopped cluster's data directory; pages on which nothing
+/// was ever put have none. The files are not synced. Err: a file or directory, and what the system
+/// said of it; where a part cannot be entered, no page is written, for those of that part would be
+/// refused by a server that looks for checksums.
+pub fn seal_cluster(
+    directory: &Path,
+    tablespace_version: &str,
+    options: SealOptions,
+) -> Result<Sealed, (String, io::Error)> {
+    let found = walk(directory, tablespace_version)
+        .map_err(|error| (directory.display().to_string(), error))?;
+    if let Some(denied) = found.denied.into_iter().next() {
+        return Err((denied.label, io::Error::other(denied.reason)));
+    }
+    seal(&found.segments, options)
+}
+
+fn seal(segments: &[Segment], options: SealOptions) -> Result<Sealed, (String, io::Error)> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<Sealed, (String, io::Error)> {
         let mut done = Sealed::default();

@@ -48,6 +48,8 @@ pub(crate) enum RegionKind {
     /// A string or a quoted identifier.
     Quoted,
     Comment,
+    /// A comment that a planner or a server reads: `/*+ … */`, of MySQL and MariaDB `/*! … */` too.
+    Hint,
 }
 
 /// What cannot be cut: an offset and the reason.
@@ -195,7 +197,9 @@ fn region_at(
         b'-' if rest.starts_with(b"--") => {
             Some((at + run(rest, |byte| byte != b'\n'), RegionKind::Comment))
         }
-        b'/' if rest.starts_with(b"/*") => Some((end_of_comment(bytes, at)?, RegionKind::Comment)),
+        b'/' if rest.starts_with(b"/*") => {
+            Some((end_of_comment(bytes, at)?, kind_of_comment(rest, &[b"/*+"])))
+        }
         _ => None,
     })
 }
@@ -214,8 +218,17 @@ fn mysql_region_at(bytes: &[u8], at: usize) -> Result<Option<(usize, RegionKind)
             _ => line(),
         },
         b'/' if rest.starts_with(b"/*") => {
-            Some((end_of_plain_comment(bytes, at)?, RegionKind::Comment))
+            let kind = kind_of_comment(rest, &[b"/*+", b"/*!", b"/*M!"]);
+            Some((end_of_plain_comment(bytes, at)?, kind))
         }
         _ => None,
     })
+}
+
+/// `hints`: how those begin that are more than words for people.
+fn kind_of_comment(comment: &[u8], hints: &[&[u8]]) -> RegionKind {
+    match hints.iter().any(|hint| comment.starts_with(hint)) {
+        true => RegionKind::Hint,
+        false => RegionKind::Comment,
+    }
 }

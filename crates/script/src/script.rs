@@ -194,9 +194,14 @@ impl Compiler<'_> {
                 }
                 (Some(kind), Some(found)) => {
                     sql.push_perhaps(found.slot, raw);
-                    if kind == RegionKind::Quoted {
+                    let place = match kind {
+                        RegionKind::Quoted => Some("quotes"),
+                        RegionKind::Hint => Some("a hint"),
+                        _ => None,
+                    };
+                    if let Some(place) = place {
                         let why = format!(
-                            "variable \"{name}\" stands inside quotes: only the simple protocol \
+                            "variable \"{name}\" stands inside {place}: only the simple protocol \
                              can replace it there"
                         );
                         self.only_simple(&mut sql, mention.start, why);

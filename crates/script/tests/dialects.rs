@@ -1,4 +1,4 @@
-//! Tests that scripts for MySQL are cut into statements as its server reads them.
+//! Tests that scripts are cut into statements as the servers of a dialect read them.
 
 use steelyard_script::{parse_as, Command, Dialect, Symbols};
 
@@ -47,5 +47,33 @@ fn an_unfinished_string_of_mysql_is_found_where_it_begins() {
     ] {
         let error = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &[]).unwrap_err();
         assert_eq!(error.message, why);
+    }
+}
+
+#[test]
+fn a_variable_in_a_hint_is_replaced_by_the_simple_protocol_alone() {
+    let refused = |dialect, text: &str| {
+        let script = parse_as(dialect, "s.sql", text, &mut Symbols::new(), &["x"]).expect(text);
+        let Command::Sql(sql) = &script.commands[0] else {
+            panic!("no statement")
+        };
+        let refused = sql.only_simple.as_ref();
+        refused.map(|error| (error.column, error.message.clone()))
+    };
+    let why = "variable \"x\" stands inside a hint: only the simple protocol can replace it there";
+    for (text, postgres, mysql) in [
+        ("/*+ :x(t) */ SELECT 1;", true, true),
+        ("/*+ IndexScan(t :x) */;", true, true),
+        ("SELECT /*!:x */ 1;", false, true),
+        ("SELECT /*M!:x */ 1;", false, true),
+        ("SELECT /*+ a:y :: */ 1, :x;", false, false),
+        ("SELECT 1 /* + :x, ! :x */;", false, false),
+        ("SELECT 1 -- + :x\n;", false, false),
+    ] {
+        let at = text.find(":x").map(|offset| (offset + 1, why.to_owned()));
+        for (dialect, hinted) in [(Dialect::Postgres, postgres), (Dialect::Mysql, mysql)] {
+            let wanted = at.clone().filter(|_| hinted);
+            assert_eq!(refused(dialect, text), wanted, "{dialect:?} {text}");
+        }
     }
 }

@@ -374,6 +374,9 @@ impl Scanner {
             self.ended = false; // of the request before it
             return Ok(());
         }
+        if self.capturing && self.reply.captured.is_empty() {
+            self.keep_result(None)?; // of a procedure that counts nothing (SET NOCOUNT ON)
+        }
         self.awaited = Awaited::Nothing;
         self.reply.in_transaction = self.transaction != 0 || self.claimed;
         self.reply.complete = true;

@@ -54,6 +54,20 @@ impl Statement {
         })
     }
 
+    /// Appends Close: the server forgets the statement; where there is none, that is no error.
+    pub fn close(&self, out: &mut Vec<u8>) {
+        const HEADER_LENGTH: usize = 5;
+        let name = self.parse[HEADER_LENGTH..]
+            .split_inclusive(|&byte| byte == 0)
+            .next()
+            .unwrap_or(b"\0");
+        out.push(b'C');
+        // The length counts itself and the kind of what is closed.
+        out.extend_from_slice(&(4 + 1 + name.len() as i32).to_be_bytes());
+        out.push(b'S');
+        out.extend_from_slice(name);
+    }
+
     /// The same, with a description of the result's columns, which captured results need.
     pub fn describing(mut self) -> Statement {
         const DESCRIBE_PORTAL: &[u8] = b"D\0\0\0\x06P\0";

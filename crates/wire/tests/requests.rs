@@ -40,6 +40,16 @@ fn a_statement_is_bound_in_text_with_untyped_parameters() {
 }
 
 #[test]
+fn a_statement_is_closed_by_its_name() {
+    for name in ["s1", "", "named longer than most are"] {
+        let mut out = b"before".to_vec();
+        Statement::new(name, "SELECT 1", 0).unwrap().close(&mut out);
+        let expected = [&b"S"[..], name.as_bytes(), b"\0"].concat();
+        assert_eq!(messages(&out[6..]), vec![('C', expected)]);
+    }
+}
+
+#[test]
 fn a_filled_template_takes_no_memory_the_second_time() {
     let statement = Statement::new("s1", "SELECT $1", 1).unwrap();
     let mut out = Vec::with_capacity(64);

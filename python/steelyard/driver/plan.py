@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -19,11 +20,22 @@ failure and no deadlock."""
 
 _CAPTURES = re.compile(r"\\[ga]set", re.IGNORECASE)
 _UTF8_NAMES = ("utf8", "unicode")
+_BIGINT = range(-(2**63), 2**63)
 
 
 def is_utf8(encoding: str) -> bool:
     """Whether a server takes a name for UTF-8: it looks at letters and digits alone."""
     return "".join(filter(str.isalnum, encoding)).lower() in _UTF8_NAMES
+
+
+def _exact(value: Variable) -> Variable:
+    """A number that JSON would round to a double, or has no word for, as the text that it is: so
+    `-D` gives it too."""
+    if isinstance(value, int) and value not in _BIGINT:
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def _is_ascii(value: object) -> bool:
@@ -186,7 +198,7 @@ class DrivePlan:
             "drain_cap_ns": self.drain_cap_ns,
             "scripts": [asdict(script) for script in self.scripts],
             "orders": [list(order) for order in self.orders],
-            "variables": dict(self.variables),
+            "variables": {name: _exact(value) for name, value in self.variables.items()},
             "tables": {name: [list(row) for row in rows] for name, rows in self.tables.items()},
             "arms": [arm.to_json() for arm in self.arms],
             "max_tries": self.max_tries,

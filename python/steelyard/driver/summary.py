@@ -204,7 +204,8 @@ def _command(slices: Sequence[TimedStatement]) -> CommandSummary:
 STEPS = 10
 MOST_STEPS = 1000
 BEHIND = 0.01
-"""The share of a step's arrivals that may fail, be skipped, or find no client before its end."""
+"""The share of a step's arrivals that may fail, be skipped, be cancelled at the cap, or find no
+client before its end."""
 
 
 def read_ramp(text: str) -> tuple[float, ...]:
@@ -249,7 +250,7 @@ class RampStep:
 
 _OF_A_STEP = (
     *("transactions", "seconds", "throughput", "latency_us", "schedule_lag_us"),
-    *("late_starts", "skipped", "unstarted", "failed", "retries"),
+    *("late_starts", "skipped", "unstarted", "capped", "failed", "retries"),
 )
 
 
@@ -270,9 +271,9 @@ def summarize_ramp(
 ) -> Ramp:
     """The steps of a ramp, one slice each.
 
-    A step keeps up when no more than BEHIND of its arrivals failed, were skipped or had not begun
-    at its end and, with a latency limit, its 99th percentile stays within that. Each step drains
-    before the next one, so that no step inherits a backlog.
+    A step keeps up when no more than BEHIND of its arrivals failed, were skipped, had not begun at
+    its end or were not done at the cap and, with a latency limit, its 99th percentile stays within
+    that. Each step drains before the next one, so that no step inherits a backlog.
     """
     steps = tuple(_step(rate, answer, limit_ms) for rate, answer in zip(rates, slices, strict=True))
     failing = min((step.rate for step in steps if not step.kept_up), default=float("inf"))
@@ -282,7 +283,7 @@ def summarize_ramp(
 
 def _step(rate: float, answer: SliceAnswer, limit_ms: float | None) -> RampStep:
     summary = summarize([answer])
-    behind = summary.failed + summary.skipped + summary.unstarted
+    behind = summary.failed + summary.skipped + summary.unstarted + summary.capped
     arrivals = summary.transactions + behind
     p99_us = summary.latency_us.p99
     slow = limit_ms is not None and (p99_us is None or p99_us > limit_ms * 1000)

@@ -1,7 +1,7 @@
 //! Wraps a stream socket, Unix or TCP: it blocks for the handshake, and not afterwards.
 
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::io::{ioctl_fionbio, retry_on_intr};
 use rustix::net::sockopt::{set_socket_timeout, Timeout};
 use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
+
+/// Of the time in which one of several addresses may answer.
+const LEAST_SHARE: Duration = Duration::from_millis(1);
 
 /// A connected stream. Bytes go by bare system calls, as rustix makes them: the C library's are
 /// points where a thread can be cancelled, which costs two atomic operations a call.
@@ -24,9 +27,18 @@ impl Socket {
 
     /// Connects by TCP to the first address of a host that accepts, by `deadline` at the latest.
     pub fn connect_remote(host: &str, port: u16, deadline: Instant) -> io::Result<Socket> {
+        let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
+        Socket::connect_first(&addresses, deadline)
+    }
+
+    /// An address that answers nothing takes its share of the time, and no more: where a host has
+    /// one of IPv6 that leads nowhere, the other is still tried.
+    fn connect_first(addresses: &[SocketAddr], deadline: Instant) -> io::Result<Socket> {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
-        for address in (host, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, remaining(deadline)?) {
+        for (tried, address) in addresses.iter().enumerate() {
+            let left = (addresses.len() - tried) as u32;
+            let share = (remaining(deadline)? / left).max(LEAST_SHARE);
+            match TcpStream::connect_timeout(address, share) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     return Ok(Socket(stream.into()));
@@ -110,4 +122,36 @@ fn remaining(deadline: Instant) -> io::Result<Duration> {
         return Err(io::Error::from(io::ErrorKind::TimedOut));
     }
     Ok(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A listener that takes no connection any more, and refuses none: what comes is dropped.
+    fn silent() -> (TcpListener, Vec<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(100));
+        let waiting = std::iter::from_fn(|| connect().ok()).take(1000).collect();
+        (listener, waiting)
+    }
+
+    #[test]
+    fn an_address_that_is_silent_leaves_time_for_the_next_one() {
+        let (silent, _waiting) = silent();
+        let answering = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [&silent, &answering].map(|one| one.local_addr().unwrap());
+        let within = |ms| Instant::now() + Duration::from_millis(ms);
+        let socket = Socket::connect_first(&addresses, within(2000)).unwrap();
+        let peer = rustix::net::getpeername(&socket).unwrap().unwrap();
+        assert_eq!(SocketAddr::try_from(peer).unwrap(), addresses[1]);
+        let error = Socket::connect_first(&addresses[..1], within(200)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let error = Socket::connect_first(&[], within(200)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
 }

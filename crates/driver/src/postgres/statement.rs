@@ -83,6 +83,13 @@ impl Statement {
         }
     }
 
+    /// Appends the message by which the server forgets the statement.
+    pub fn encode_close(&self, out: &mut Vec<u8>) {
+        if let Form::Prepared { messages, .. } = &self.form {
+            messages.close(out);
+        }
+    }
+
     /// Appends the messages that execute the statement to `out`; `Some`: the number of a statement
     /// that they also prepare.
     #[inline]

@@ -14,6 +14,8 @@ pub struct PostgresWire {
     prepared: Vec<bool>,
     /// The statement that the request under way also prepares.
     preparing: Option<usize>,
+    /// Statements were to be prepared together, and one was refused: the server has those before.
+    half_prepared: bool,
     /// Sync messages of the open pipeline.
     syncs: u32,
 }
@@ -41,6 +43,7 @@ impl Wire<Postgres> for PostgresWire {
             scanner: Scanner::new(),
             prepared: vec![false; statements],
             preparing: None,
+            half_prepared: false,
             syncs: 0,
         }
     }
@@ -48,6 +51,7 @@ impl Wire<Postgres> for PostgresWire {
     fn reset(&mut self) {
         self.scanner = Scanner::new();
         self.preparing = None;
+        self.half_prepared = false;
         self.forget_prepared();
     }
 
@@ -71,6 +75,9 @@ impl Wire<Postgres> for PostgresWire {
                 .number()
                 .is_some_and(|number| !self.prepared[number])
             {
+                if self.half_prepared {
+                    statement.encode_close(out);
+                }
                 statement.encode_parse(out);
             }
         }
@@ -79,6 +86,7 @@ impl Wire<Postgres> for PostgresWire {
         }
         out.extend_from_slice(sync());
         self.expect_reply();
+        self.half_prepared = true; // until all of them are
         true
     }
 
@@ -86,6 +94,7 @@ impl Wire<Postgres> for PostgresWire {
         for number in statements.filter_map(Statement::number) {
             self.prepared[number] = true;
         }
+        self.half_prepared = false;
     }
 
     fn forget_prepared(&mut self) {

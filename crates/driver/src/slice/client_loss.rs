@@ -38,7 +38,11 @@ impl<P: Protocol> Slice<'_, P> {
     pub(crate) fn drop_client(&mut self, index: usize, error: ClientError) -> io::Result<()> {
         match error {
             ClientError::Connection(fault) => self.count_loss(&fault),
-            ClientError::Script(message) => self.tally.script_error = Some(message),
+            ClientError::Script(message) => {
+                self.tally.script_error = Some(message);
+                // The driver ends with it: no other thread is waited for until the bell.
+                self.limits.abort();
+            }
         }
         self.backend.release(index)?;
         self.clients[index].detach();

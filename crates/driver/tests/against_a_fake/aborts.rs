@@ -1,4 +1,5 @@
-//! Tests what ends a slice early, for all clients of all threads: what the plan names.
+//! Tests what ends a slice early, for all clients of all threads: what the plan names, and a script
+//! that cannot go on.
 
 use serde_json::{json, Value as Json};
 
@@ -73,4 +74,18 @@ fn without_a_rule_the_clients_go_on() {
         assert_eq!((&slice["failed"], slice.get("aborted")), (&json!(1), None));
         assert_eq!(slice["transactions"], 79);
     }
+}
+
+#[test]
+fn a_script_that_cannot_go_on_ends_the_slice_of_every_thread() {
+    let server = FakeServer::start(|_| Reply::Bytes(rows(1, b'I')));
+    let script = "SELECT 1;\n\\if :client_id = 1\n\\set a 1 / 0\n\\endif\n";
+    let mut plan = server.plan(script, json!({"threads": 2}));
+    plan["arms"][0]["clients"] = json!(2);
+    let answers = drive(&plan, &[json!([{"arm": 0, "length_ns": CENTURY_NS}])]);
+    let detail = answers[1]["error"]["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("script:3:1: division by zero"),
+        "{detail}"
+    );
 }

@@ -33,6 +33,8 @@ pub struct Request {
     pub sql: String,
     /// A Parse message was part of it.
     pub parses: bool,
+    /// One gave a name that a statement of the connection has.
+    pub parses_again: bool,
     /// The first parameter, as text.
     pub parameter: Option<String>,
     /// How many requests the server has seen before, on all connections.
@@ -224,6 +226,7 @@ fn read_request(
     let mut request = Request {
         sql: String::new(),
         parses: false,
+        parses_again: false,
         parameter: None,
         number: 0,
         connection: 0,
@@ -242,7 +245,13 @@ fn read_request(
             }
             b'P' => {
                 request.parses = true;
-                statements.insert(word(), text(&word()));
+                let name = word();
+                let is_named = !name.is_empty();
+                let earlier = statements.insert(name, text(&word()));
+                request.parses_again |= is_named && earlier.is_some();
+            }
+            b'C' => {
+                statements.remove(&body[1..body.len() - 1]);
             }
             b'B' => {
                 let (_portal, name) = (word(), word());

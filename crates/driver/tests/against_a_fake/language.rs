@@ -99,6 +99,32 @@ fn a_pipeline_is_one_request_and_its_statements_are_prepared_before_it() {
 }
 
 #[test]
+fn a_pipeline_of_which_a_statement_was_refused_is_prepared_again_as_a_whole() {
+    let server = FakeServer::start(|request| {
+        let parsed = message(b'1', b"");
+        Reply::Bytes(match request.number {
+            // The first of two statements is there now.
+            0 => [parsed, error("ERROR", "55P03"), ready(b'I')].concat(),
+            _ if request.parses_again => [error("ERROR", "42P05"), ready(b'I')].concat(),
+            1 => [message(b'3', b"").repeat(2), parsed.repeat(2), ready(b'I')].concat(),
+            _ => rows(1, b'I'),
+        })
+    });
+    let script = "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline\n";
+    let slice = one(&server, script, json!({}), json!({"arm": 0, "count": 4}));
+    assert_eq!(
+        (&slice["transactions"], &slice["errors"]),
+        (&json!(3), &json!({"55P03": 1}))
+    );
+    let parses: Vec<_> = server
+        .requests()
+        .into_iter()
+        .map(|one| one.parses)
+        .collect();
+    assert_eq!(parses, [true, true, false, false, false]);
+}
+
+#[test]
 fn a_retry_draws_the_same_numbers_and_counts_in_the_latency() {
     let server = FakeServer::start(|request| {
         if request.sql == "ROLLBACK" || request.number % 3 == 2 {
