@@ -94,12 +94,12 @@ def open_cache() -> Cache:
     """
     try:
         cache = known_cache()
-        cache.root.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(cache.root)
         for directory, mode in (
             (cache.root, 0o711),
             *((cache.root / n, m) for n, m in _MADE.items()),
         ):
-            directory.mkdir(exist_ok=True)
+            OwnDirectory.make(directory)
             with OwnDirectory.open(directory) as room:
                 if os.fstat(room.descriptor).st_mode & 0o777 != mode:
                     os.fchmod(room.descriptor, mode)

@@ -65,7 +65,7 @@ class CampaignKind:
                 f'cannot keep {self.noun} in "{folder}": it exists',
                 hint=f"Go on with the one in it: {campaign.resuming_command}" if begun else None,
             )
-        folder.mkdir(parents=True)
+        OwnDirectory.make(folder)
         campaign.keep(self.plan_file, plan)
         return campaign
 
