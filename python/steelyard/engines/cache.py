@@ -61,7 +61,7 @@ class Cache:
 
 
 def cache_root() -> Path:
-    """Where the cache root is, whether or not it exists yet."""
+    """Where the cache root is, whether or not it exists yet. EngineError: there is no home."""
     chosen = os.environ.get("STEELYARD_CACHE")
     if chosen:
         return Path(chosen).absolute()
@@ -69,7 +69,18 @@ def cache_root() -> Path:
         return Path("/var/cache/steelyard")
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification says that a relative path there is to be ignored.
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "steelyard"
+    return (Path(base) if base.startswith("/") else _home() / ".cache") / "steelyard"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise EngineError(
+            "could not find a place for the cache: HOME is not set, and this account is not in "
+            "passwd",
+            hint="Set STEELYARD_CACHE to a directory that can be written.",
+        ) from error
 
 
 def known_cache() -> Cache:

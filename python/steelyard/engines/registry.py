@@ -120,8 +120,32 @@ class Run:
 
 
 def open_run(cache: Cache, account: Account) -> Run:
-    """Register a weighing; what dead owners left is cleaned away first."""
-    clean_leftovers(cache)
+    """Register a weighing; what dead owners left is cleaned away first. EngineError: it has no
+    place, with what to type."""
+    try:
+        clean_leftovers(cache)
+        run = _registered(cache, account)
+    except OSError as error:
+        raise EngineError(
+            f'could not make a place for servers in "{cache.runs}": {error.strerror}',
+            detail=f'Refused at "{error.filename}".' if error.filename else None,
+            hint="Set STEELYARD_CACHE to a directory that can be written, with room for the data.",
+        ) from error
+    try:
+        account.make_directory(run.sockets)
+    except OSError as error:
+        run.close()
+        raise EngineError(
+            f'could not make a directory for sockets in "{_SOCKET_ROOT}" as account '
+            f'"{account.name}": {error.strerror}',
+            detail="A socket's path must be short, so it is made there whatever TMPDIR is.",
+            hint=f"Let {_SOCKET_ROOT} be written: mount -t tmpfs tmpfs {_SOCKET_ROOT}, or of a "
+            f"container: docker run --tmpfs {_SOCKET_ROOT}.",
+        ) from error
+    return run
+
+
+def _registered(cache: Cache, account: Account) -> Run:
     directory = cache.runs / run_name()
     with registration(cache):
         directory.mkdir()
@@ -131,7 +155,6 @@ def open_run(cache: Cache, account: Account) -> Run:
         sockets = _SOCKET_ROOT / f"sy{secrets.token_hex(4)}" / "s"
         run = Run(directory, sockets, account, lock)
         run._register()  # before the sockets' directory is made: nothing there is unknown
-    account.make_directory(run.sockets)
     return run
 
 
@@ -161,7 +184,8 @@ def _remove(leftover: Leftover) -> None:
         return
     except OSError as error:
         raise EngineError(
-            f'could not remove "{error.filename}" of an ended weighing: {error.strerror}'
+            f'could not remove "{error.filename}" of an ended weighing: {error.strerror}',
+            hint=f"Remove it, as root if need be: rm -rf {shlex.quote(str(leftover.directory))}",
         ) from error
 
 

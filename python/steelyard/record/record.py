@@ -78,7 +78,10 @@ class Record:
                 OwnDirectory.make(directory)
             OwnDirectory.open(directory).close()
         except OSError as reason:
-            raise RecordError(f"could not create the record: {reason}") from reason
+            raise RecordError(
+                f"could not create the record: {reason}",
+                hint="Name a place that can be written: --record DIR",
+            ) from reason
         return cls(directory, is_latest=usual)
 
     @classmethod

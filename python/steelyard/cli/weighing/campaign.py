@@ -56,7 +56,8 @@ class CampaignKind:
         self, folder: Path | None, usual: str, plan: Mapping[str, Any], account: str | None = None
     ) -> Campaign:
         """A new campaign with its plan written: in the folder that was asked for, or in one below
-        `records/` and the `usual` one. RecordError: something is there already."""
+        `records/` and the `usual` one. RecordError: something is there already, or it cannot be
+        made."""
         folder = folder or Path("records") / usual / stamp()
         campaign = Campaign(self, folder, account)
         if os.path.lexists(folder):
@@ -65,7 +66,13 @@ class CampaignKind:
                 f'cannot keep {self.noun} in "{folder}": it exists',
                 hint=f"Go on with the one in it: {campaign.resuming_command}" if begun else None,
             )
-        OwnDirectory.make(folder)
+        try:
+            OwnDirectory.make(folder)
+        except OSError as reason:
+            raise RecordError(
+                f'cannot keep {self.noun} in "{folder}": {reason.strerror}',
+                hint="Name a place that can be written: --record DIR",
+            ) from reason
         campaign.keep(self.plan_file, plan)
         return campaign
 
