@@ -20,7 +20,6 @@ import shlex
 import shutil
 import stat
 import time
-from collections import defaultdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -59,7 +58,7 @@ class Run:
         self.places: tuple[Path, ...] = ()
         """Private directories in places of the user's, where arms' files are."""
         self._lock = lock
-        self._free_ports = defaultdict[int, int](free_port)
+        self._free_ports: dict[int, int] = {}
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def slot(self, number: int, *, listens: bool = False) -> Slot:
@@ -68,8 +67,16 @@ class Run:
         path = self.directory / f"slot{number}"
         path.mkdir(exist_ok=True)
         path.chmod(0o711)  # the account passes through to its data directory
-        port = self._free_ports[number] if listens else PORT + number
+        port = self._free_port(number) if listens else PORT + number
         return Slot(number, path, self.sockets, port)
+
+    def _free_port(self, number: int) -> int:
+        """That of a slot whose server listens; no two have the same."""
+        while number not in self._free_ports:
+            port = free_port()
+            if port not in self._free_ports.values():
+                self._free_ports[number] = port
+        return self._free_ports[number]
 
     def place(self, name: str) -> Path:
         """A private directory in a place of the user's, removed when the weighing ends. UsageError,
