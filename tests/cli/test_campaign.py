@@ -297,3 +297,10 @@ def test_what_a_campaign_weighs_at_an_address_does_not_write_without_a_yes(
 def test_a_calibration_does_not_write_at_an_address(at_address: dict[str, list[str]]) -> None:
     with pytest.raises(UsageError, match="writes into the database"):
         calibrate._study(at_address["writes"], None)
+
+
+@by_kind
+def test_a_place_that_cannot_be_made_is_refused_with_what_to_type(kind: CampaignKind) -> None:
+    with pytest.raises(RecordError, match=f"cannot keep {kind.noun} in") as refused:
+        kind.begin(Path("/proc/nowhere/mine"), "usual", {})
+    assert "--record DIR" in (refused.value.hint or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -194,3 +195,29 @@ def test_what_is_ended_from_outside_says_so(
         answer = json.loads(process.stdout.read())
         assert process.wait(60) == status
     assert answer == {"error": {"primary": primary, "detail": None, "hint": None, "status": status}}
+
+
+@pytest.mark.parametrize(
+    ("number", "typed"),
+    [
+        (errno.ENOSPC, "room"), (errno.EDQUOT, "quota"), (errno.EROFS, "STEELYARD_CACHE"),
+        (errno.EMFILE, "ulimit -n"), (errno.EAGAIN, "ulimit -u"), (errno.ENOMEM, "memory"),
+        (errno.EIO, "dmesg"),
+    ],
+)  # fmt: skip
+def test_what_the_machine_refuses_is_no_defect_and_says_what_to_type(
+    number: int, typed: str
+) -> None:
+    done = ended(f'OSError({number}, "Refused For Now", "/some/place")')
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith('error: could not go on at "/some/place": refused for now\n')
+    assert error_words(done) == done.stderr.rstrip("\n")
+    assert typed in json.loads(done.stdout)["error"]["hint"]
+
+
+@pytest.mark.parametrize("error", ["FileNotFoundError(2, 'No such', 'x')", "OSError('odd')"])
+def test_every_other_error_of_the_system_is_a_defect(error: str) -> None:
+    done = ended(error)
+    assert done.returncode == 3
+    assert "Traceback" in done.stderr

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from steelyard.engines.file_lock import hold, is_held, locked, locked_if_free
+from steelyard.model.errors import EngineError
 
 
 def test_a_lock_that_is_held_is_not_had_a_second_time(tmp_path: Path) -> None:
@@ -52,3 +60,34 @@ def test_a_file_is_held_until_its_holder_is_killed(tmp_path: Path) -> None:
         holder.kill()
     assert held
     assert not is_held(path)
+
+
+def enter(context: Any) -> None:
+    with context:
+        pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EIO])
+@pytest.mark.parametrize(
+    "use",
+    [
+        hold,
+        is_held,
+        lambda path: enter(locked(path)),
+        lambda path: enter(locked_if_free(path)),
+        lambda path: enter(locked(path, lambda: None)),
+    ],
+)
+def test_a_file_system_that_locks_nothing_is_refused_with_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[Path], object], number: int
+) -> None:
+    def refuse(file: object, how: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    path = tmp_path / "lock"
+    path.touch()
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(EngineError, match="could not lock") as refused:
+        use(path)
+    assert refused.value.primary == f'could not lock "{path}": {os.strerror(number)}'
+    assert "STEELYARD_CACHE" in (refused.value.hint or "")

@@ -218,3 +218,9 @@ def test_one_process_writes_into_a_record_and_a_killed_one_holds_it_no_longer(
     again.hold()
     again.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_made_is_refused_with_what_to_type() -> None:
+    with pytest.raises(RecordError, match="could not create the record") as refused:
+        Record.create(Path("/proc/nowhere/record"), "aa")
+    assert "--record DIR" in (refused.value.hint or "")

@@ -64,3 +64,18 @@ def test_a_copy_of_a_dump_that_was_made_earlier_does_not_give_its_file_for_a_dat
     assert world._taken_from(file) == {**file, "database": ""}
     for source in (None, {**file, "database": "shop"}, {**file, "kind": "base backup"}):
         assert world._taken_from(source) == source
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt(), SystemExit(143), UsageError("wrong")])
+def test_what_ends_a_weighing_is_not_replaced_by_what_cannot_be_removed(
+    monkeypatch: pytest.MonkeyPatch, ending: BaseException
+) -> None:
+    def fail(self: object) -> None:
+        raise EngineError("could not remove it")
+
+    monkeypatch.setattr(world.ExitStack, "close", fail)
+    with pytest.raises(type(ending)) as raised, LocalLaboratory():
+        raise ending
+    assert raised.value is ending
+    with pytest.raises(EngineError, match="could not remove it"), LocalLaboratory():
+        pass

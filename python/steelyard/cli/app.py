@@ -14,10 +14,11 @@ failed, none is added.
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import NoReturn
@@ -72,9 +73,11 @@ def _run() -> int:
         status = app(standalone_mode=False)
     except SteelyardError as error:
         return print_error(error)
-    except OutputError as error:
-        why = str(error.strerror).lower()
-        return print_error(SteelyardError(f"could not write to standard output: {why}"))
+    except OSError as error:
+        refusal = machine_refusal(error)
+        if refusal is None:
+            raise
+        return print_error(refusal)
     except typer.TyperException as error:  # what the command line's parser refuses
         if len(sys.argv) == 1:
             print(error.format_message(), file=sys.stderr)  # no arguments: the help
@@ -118,6 +121,37 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     if number == signal.SIGHUP:
         signal.signal(number, signal.SIG_IGN)
     raise SystemExit(128 + number)
+
+
+_REFUSALS: Mapping[int, str] = {
+    errno.ENOSPC: "Free some room there.",
+    errno.EDQUOT: "Free some room there: the quota of this account is used up.",
+    errno.EFBIG: "Let files be longer: ulimit -f unlimited",
+    errno.EROFS: "STEELYARD_CACHE names another place for the cache, --record for a record.",
+    errno.EMFILE: "Let a process have more open files: ulimit -n 4096",
+    errno.ENFILE: "The whole machine has no more open files: sysctl fs.file-max",
+    errno.EAGAIN: "Let this account have more processes: ulimit -u, or pids.max of the container.",
+    errno.ENOMEM: "Free some memory, or raise the limit of the container.",
+    errno.EIO: "The device or its file system reports damage: see dmesg.",
+    errno.ESTALE: "Mount the file system again.",
+    errno.ENOTCONN: "Mount the file system again.",
+}
+"""What a machine refuses whatever a program does → what to type; all else is a defect."""
+
+
+def machine_refusal(error: OSError) -> SteelyardError | None:
+    """The error for a full disk, a limit and the like, wherever it was met; None: a defect."""
+    if isinstance(error, OutputError):
+        why = str(error.strerror).lower()
+        return SteelyardError(f"could not write to standard output: {why}")
+    if error.errno is None or error.errno not in _REFUSALS:
+        return None
+    where = f' at "{error.filename}"' if error.filename else ""
+    return SteelyardError(
+        f"could not go on{where}: {(error.strerror or str(error)).lower()}",
+        detail="What was measured before is kept: a planned weighing goes on by --resume.",
+        hint=_REFUSALS[error.errno],
+    )
 
 
 def usage_error(message: str, command: str = "") -> UsageError:

@@ -61,7 +61,7 @@ class Cache:
 
 
 def cache_root() -> Path:
-    """Where the cache root is, whether or not it exists yet."""
+    """Where the cache root is, whether or not it exists yet. EngineError: there is no home."""
     chosen = os.environ.get("STEELYARD_CACHE")
     if chosen:
         return Path(chosen).absolute()
@@ -69,7 +69,18 @@ def cache_root() -> Path:
         return Path("/var/cache/steelyard")
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification says that a relative path there is to be ignored.
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "steelyard"
+    return (Path(base) if base.startswith("/") else _home() / ".cache") / "steelyard"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise EngineError(
+            "could not find a place for the cache: HOME is not set, and this account is not in "
+            "passwd",
+            hint="Set STEELYARD_CACHE to a directory that can be written.",
+        ) from error
 
 
 def known_cache() -> Cache:
@@ -94,12 +105,12 @@ def open_cache() -> Cache:
     """
     try:
         cache = known_cache()
-        cache.root.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(cache.root)
         for directory, mode in (
             (cache.root, 0o711),
             *((cache.root / n, m) for n, m in _MADE.items()),
         ):
-            directory.mkdir(exist_ok=True)
+            OwnDirectory.make(directory)
             with OwnDirectory.open(directory) as room:
                 if os.fstat(room.descriptor).st_mode & 0o777 != mode:
                     os.fchmod(room.descriptor, mode)

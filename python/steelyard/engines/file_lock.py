@@ -1,7 +1,8 @@
 """Locks files between processes by flock(2): the kernel drops a lock with its holder, even killed.
 
 Lock files stay when they are unlocked: removed while another process waits for it, a lock file
-would let two of them in. A link is not followed, and what is in a file stays in it.
+would let two of them in. A link is not followed, and what is in a file stays in it. Where a file
+system locks nothing that is an EngineError: two weighings would take each other for dead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from steelyard.model.errors import EngineError
 from steelyard.model.files.own_directory import open_to_append
 
 
@@ -35,10 +37,11 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 
 
 def hold(path: Path) -> IO[bytes]:
-    """A file, open for appending and locked until it is closed or its process has ended."""
+    """A file, open for appending and locked until it is closed or its process has ended.
+    BlockingIOError: another process holds it."""
     file = open_to_append(path)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:
         file.close()
         raise
@@ -62,7 +65,21 @@ def is_held(path: Path) -> bool:
 
 def _lock(file: IO[bytes] | int, how: int) -> bool:
     try:
-        fcntl.flock(file, how)
+        _flock(file, how)
     except BlockingIOError:
         return False
     return True
+
+
+def _flock(file: IO[bytes] | int, how: int) -> None:
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        opened = file if isinstance(file, int) else file.fileno()
+        raise EngineError(
+            f'could not lock "{os.readlink(f"/proc/self/fd/{opened}")}": {error.strerror}',
+            detail="Its file system locks no files, as NFS does not without its lock service.",
+            hint="Set STEELYARD_CACHE to a directory on a disk of this machine.",
+        ) from error

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -172,8 +173,30 @@ _DETAILS = {
 }
 
 
+_PORTS_OF_CLIENTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_PORTS = range(10_000, 20_000)
+"""Sockets of poolers and standbys are called by numbers above them."""
+_MOST_TRIES = 100
+
+
 def free_port() -> int:
-    """A port of loopback that nothing listens on now."""
+    """A port of loopback that nothing listens on now, and that no client is given for its own end:
+    while a server is stopped a client could take its port, which then waits for a minute after the
+    connection was closed (ip(7), ip_local_port_range). Any free one where there is no such."""
+    ports = _ports_of_no_client()
+    for _ in range(_MOST_TRIES if ports else 0):
+        port = secrets.choice(ports)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _ports_of_no_client() -> Sequence[int]:
+    try:
+        first, last = map(int, _PORTS_OF_CLIENTS.read_text().split())
+    except (OSError, ValueError):
+        return ()
+    return [port for port in _PORTS if not first <= port <= last]

@@ -20,7 +20,6 @@ import shlex
 import shutil
 import stat
 import time
-from collections import defaultdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -59,7 +58,7 @@ class Run:
         self.places: tuple[Path, ...] = ()
         """Private directories in places of the user's, where arms' files are."""
         self._lock = lock
-        self._free_ports = defaultdict[int, int](free_port)
+        self._free_ports: dict[int, int] = {}
         self._started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     def slot(self, number: int, *, listens: bool = False) -> Slot:
@@ -68,8 +67,16 @@ class Run:
         path = self.directory / f"slot{number}"
         path.mkdir(exist_ok=True)
         path.chmod(0o711)  # the account passes through to its data directory
-        port = self._free_ports[number] if listens else PORT + number
+        port = self._free_port(number) if listens else PORT + number
         return Slot(number, path, self.sockets, port)
+
+    def _free_port(self, number: int) -> int:
+        """That of a slot whose server listens; no two have the same."""
+        while number not in self._free_ports:
+            port = free_port()
+            if port not in self._free_ports.values():
+                self._free_ports[number] = port
+        return self._free_ports[number]
 
     def place(self, name: str) -> Path:
         """A private directory in a place of the user's, removed when the weighing ends. UsageError,
@@ -120,8 +127,32 @@ class Run:
 
 
 def open_run(cache: Cache, account: Account) -> Run:
-    """Register a weighing; what dead owners left is cleaned away first."""
-    clean_leftovers(cache)
+    """Register a weighing; what dead owners left is cleaned away first. EngineError: it has no
+    place, with what to type."""
+    try:
+        clean_leftovers(cache)
+        run = _registered(cache, account)
+    except OSError as error:
+        raise EngineError(
+            f'could not make a place for servers in "{cache.runs}": {error.strerror}',
+            detail=f'Refused at "{error.filename}".' if error.filename else None,
+            hint="Set STEELYARD_CACHE to a directory that can be written, with room for the data.",
+        ) from error
+    try:
+        account.make_directory(run.sockets)
+    except OSError as error:
+        run.close()
+        raise EngineError(
+            f'could not make a directory for sockets in "{_SOCKET_ROOT}" as account '
+            f'"{account.name}": {error.strerror}',
+            detail="A socket's path must be short, so it is made there whatever TMPDIR is.",
+            hint=f"Let {_SOCKET_ROOT} be written: mount -t tmpfs tmpfs {_SOCKET_ROOT}, or of a "
+            f"container: docker run --tmpfs {_SOCKET_ROOT}.",
+        ) from error
+    return run
+
+
+def _registered(cache: Cache, account: Account) -> Run:
     directory = cache.runs / run_name()
     with registration(cache):
         directory.mkdir()
@@ -131,7 +162,6 @@ def open_run(cache: Cache, account: Account) -> Run:
         sockets = _SOCKET_ROOT / f"sy{secrets.token_hex(4)}" / "s"
         run = Run(directory, sockets, account, lock)
         run._register()  # before the sockets' directory is made: nothing there is unknown
-    account.make_directory(run.sockets)
     return run
 
 
@@ -161,7 +191,8 @@ def _remove(leftover: Leftover) -> None:
         return
     except OSError as error:
         raise EngineError(
-            f'could not remove "{error.filename}" of an ended weighing: {error.strerror}'
+            f'could not remove "{error.filename}" of an ended weighing: {error.strerror}',
+            hint=f"Remove it, as root if need be: rm -rf {shlex.quote(str(leftover.directory))}",
         ) from error
 
 

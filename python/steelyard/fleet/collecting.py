@@ -83,7 +83,7 @@ def collect(
             raise RecordError(f'no folder of records: "{source}"')
     fleet = records / _FLEET
     if not fleet.is_symlink():
-        fleet.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(fleet)
     OwnDirectory.open(fleet).close()
     incoming = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=fleet))
     closed: list[OSError] = []
@@ -143,7 +143,7 @@ def _take(
     origin = {"from": str(unit), "at": stamp(), **({"kind": kind} if kind else {})}
     note = json.dumps({**origin, "files": manifest}, indent=1) + "\n"
     write_whole(directory / COLLECTED, note)
-    room.mkdir(parents=True, exist_ok=True)
+    OwnDirectory.make(room)
     try:
         directory.rename(end)
     except OSError:
@@ -217,7 +217,7 @@ def _copy(unit: Path, directory: Path) -> Mapping[str, str]:
         if file.name in _NOT_COPIED:
             continue
         copy = directory / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(copy.parent)
         status = file.stat()
         shutil.copyfile(file, copy)
         os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))

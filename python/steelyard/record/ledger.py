@@ -151,7 +151,7 @@ class Ledger:
 
     def _append(self, line: LedgerLine | NewLedgerLine) -> None:
         """One line, on disk when this returns; after a torn line it begins on a line of its own."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(self.path.parent)
         now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         text = json.dumps(line.model_copy(update={"at": now}).to_json())
         with (

@@ -289,6 +289,8 @@ class Plan(Choices):
     at: str = ""
     """When it was written, UTC: `"2026-03-01T120000Z"`; empty: the record is older than the key."""
     study: str
+    study_sha256: str = ""
+    """Of study.toml as it was then; empty: the record is older than the key."""
     question: str = ""
     seed: int
     metric: str

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, cast
 
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import JsonError, open_regular, parse_json, read_json
-from steelyard.model.files.own_directory import OwnDirectory
+from steelyard.model.files.own_directory import OWN_MODE, OwnDirectory
 from steelyard.model.secrets.redaction import redacted_json
 
 PLAN = "plan.json"
@@ -75,10 +75,13 @@ class Record:
                 directory = _fresh(Path("records"), study)
             else:
                 require_unused(directory)
-                directory.mkdir(parents=True, exist_ok=True)
+                OwnDirectory.make(directory)
             OwnDirectory.open(directory).close()
         except OSError as reason:
-            raise RecordError(f"could not create the record: {reason}") from reason
+            raise RecordError(
+                f"could not create the record: {reason}",
+                hint="Name a place that can be written: --record DIR",
+            ) from reason
         return cls(directory, is_latest=usual)
 
     @classmethod
@@ -236,12 +239,12 @@ def folder_name(study: str) -> str:
 def _fresh(root: Path, study: str) -> Path:
     begun, parent = stamp(), root / folder_name(study)
     for above in (root, parent):
-        above.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(above)
         OwnDirectory.open(above).close()
     for attempt in range(1, 1000):
         directory = parent / (begun if attempt == 1 else f"{begun}.{attempt}")
         try:
-            directory.mkdir()
+            directory.mkdir(mode=OWN_MODE)
         except FileExistsError:
             continue
         return directory

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext, suppress
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ from steelyard.engines.loading import DATABASE, TemplateEngine, database_of
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import Evicted, evict
 from steelyard.engines.registry import Run, open_run
-from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
@@ -94,7 +94,8 @@ class LocalLaboratory:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with defer_signals(at_the_end=True):
+        # What ended it is not replaced: what cannot be removed the next start removes.
+        with suppress(EngineError) if value else nullcontext(), defer_signals(at_the_end=True):
             self._stack.close()
         run = self.__dict__.get("_opened")
         if isinstance(value, ServerError) and run and str(run.directory) in (value.hint or ""):

@@ -76,7 +76,7 @@ def build_site(history: History, folder: Path, prices: Mapping[str, Price] | Non
             rooms: Rooms = {}
             for name in ("", *_OURS):
                 if not (folder / name).is_symlink():
-                    (folder / name).mkdir(parents=True, exist_ok=True)
+                    OwnDirectory.make(folder / name)
                 rooms[name] = opened.enter_context(OwnDirectory.open(folder / name))
             rooms[""].write(MARKER, "Made by steelyard site; made anew by it.\n")
             reports = {entry.path: _copied(history, entry, rooms) for entry in history.entries}

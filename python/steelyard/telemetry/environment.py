@@ -11,7 +11,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from typing import Any
 from steelyard import __version__
 from steelyard.engines.capabilities.external import ExternalServer, Noticed
 from steelyard.engines.capabilities.settings import Tunable
+from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
 from steelyard.engines.memory.group import ROOT
+from steelyard.model.files.shortened import apart
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
-from steelyard.record.environment import OF_SCRIPT
+from steelyard.record.environment import OF_SCRIPT, DiskFacts, Environment
 from steelyard.telemetry.capacity import (
     allowed_processors,
     core_of,
@@ -39,6 +41,15 @@ from steelyard.telemetry.doctor.processors import CLOCK_SOURCE, CPU
 from steelyard.telemetry.drives.reading import read_drives
 
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
+_SAME_WHERE_KNOWN = (
+    *("distribution", "governor", "clocksource", "huge_pages"),
+    *("allowed_processors", "processor_quota"),
+)
+"""What a kernel need not report, nor an older record hold."""
+_UNKNOWN: tuple[object, ...] = ("", (), [])
+_MOST_SETTINGS = 4
+_MOST_LETTERS = 40
+"""Settings, and letters of the value of each, that are named of those that changed."""
 
 
 def environment(
@@ -109,11 +120,51 @@ def machine(root: Path = ROOT) -> dict[str, Any]:
 
 def machines_differ(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What of `machine()` is no longer as a record has it, as plain facts; empty: the same."""
+    known = (name for name in _SAME_WHERE_KNOWN if before.get(name, "") not in _UNKNOWN)
     return [
-        f"{name.replace('_', ' ')} was {before.get(name)}, is {now.get(name)}"
-        for name in _SAME_MACHINE
-        if before.get(name) != now.get(name)
+        f"{name.replace('_', ' ')} was {_plain(before.get(name))}, is {_plain(now.get(name))}"
+        for name in (*_SAME_MACHINE, *known)
+        if _plain(before.get(name)) != _plain(now.get(name))
     ]
+
+
+def _plain(value: object) -> str:
+    """Processors as the kernel lists them, whatever their order: `"0-3,8"`."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return str(value)
+    ranges: list[list[int]] = []
+    for number in sorted(value):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ",".join("-".join(map(str, each)) for each in ranges)
+
+
+def disks_differ(before: DiskFacts, now: DiskFacts) -> Iterator[str]:
+    """That the slots stand on another file system than a record has it, as where STEELYARD_CACHE is
+    not what it was; nothing where that is not known."""
+    ours, theirs = ((each.mount, each.type, each.device) for each in (before, now))
+    if all(ours) and ours != theirs:
+        words = (f"{each.type} on {each.device}, {each.mount}" for each in (before, now))
+        yield "the slots were on {}, are on {}".format(*words)
+
+
+def settings_differ(before: Environment, now: Environment, rules: SettingRules) -> Iterator[str]:
+    """Settings that the arms' servers report otherwise than a record has them, and what they were
+    and are; of all arms where it is the same for all."""
+    settled = rules.slot | rules.places | {name for name, by in rules.derived.items() if not by}
+    changes: dict[tuple[str, str, str], list[str]] = {}
+    for arm in before.arms:
+        ours, theirs = before.settings(arm), now.settings(arm)
+        for name in sorted(ours.keys() & theirs.keys() - settled):
+            if ours[name] != theirs[name]:
+                changes.setdefault((name, ours[name], theirs[name]), []).append(arm)
+    for (name, *values), arms in [*changes.items()][:_MOST_SETTINGS]:
+        of_arms = "" if len(arms) == len(before.arms) else f" of {' and '.join(arms)}"
+        yield "{}{} was {}, is {}".format(name, of_arms, *apart(values, _MOST_LETTERS))
+    if len(changes) > _MOST_SETTINGS:
+        yield f"{len(changes) - _MOST_SETTINGS} more settings are not what they were"
 
 
 def file_sha256(path: Path) -> str:

@@ -8,7 +8,11 @@ from pathlib import Path
 
 from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
 from steelyard.cli.options.arm_options import with_known_settings, with_products
-from steelyard.cli.options.weigh_options import resolve_arms, resumed_study
+from steelyard.cli.options.weigh_options import (
+    require_every_arm,
+    resolve_arms,
+    resumed_study,
+)
 from steelyard.model.errors import UsageError
 from steelyard.study.change import says_key
 from steelyard.study.read import read_study
@@ -54,7 +58,9 @@ def resolve_study(request: StudyRequest) -> Study:
 def _read(request: StudyRequest) -> Study:
     """With its data found, its workload completed, and its arms named by their builds."""
     if request.resume is not None:
-        return resumed_study(request.resume, changed=bool(request.name or request.changes))
+        study = resumed_study(request.resume, changed=bool(request.name or request.changes))
+        require_every_arm(study, request.resume, request.account)
+        return study
     if request.name is None:
         raise UsageError(
             "no study was named", hint="Try `steelyard weigh checksums`, or `steelyard studies`."

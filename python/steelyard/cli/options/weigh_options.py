@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import without_passwords
@@ -17,6 +18,9 @@ from steelyard.study.budget import BUDGETS
 from steelyard.study.change import Change, key_of
 from steelyard.study.read import builtin_studies, read_recorded_study
 from steelyard.study.study import Study
+
+if TYPE_CHECKING:
+    from steelyard.engines.engine import MissingFeature
 
 BUILDS = "builds"
 _USE = "steelyard weigh builds --control ./master/bin --arm ./patched/bin"
@@ -95,9 +99,35 @@ def resolve_arms(study: Study, account: str | None) -> Study:
     return resolve_profiles(_without_unmet(study, account), account)
 
 
+def require_every_arm(study: Study, resume: Path, account: str | None) -> None:
+    """UsageError where an arm of a weighing that goes on cannot be had here any more: the epochs
+    that are measured have it, and those to come would be of the others, in places drawn anew."""
+    for arm, missing in _unmet(study, account).items():
+        raise UsageError(
+            f'cannot resume "{resume}": arm "{arm}" cannot be weighed, since {missing.why}',
+            detail="The epochs that are measured have it, and those to come would not.",
+            hint=missing.how,
+        )
+
+
 def _without_unmet(study: Study, account: str | None) -> Study:
+    left_out = _unmet(study, account)
+    for arm, missing in left_out.items():
+        say(f'arm "{arm}" is left out: {missing.why}. {missing.how}')
+    rest = tuple(arm for arm in study.arms if arm.name not in left_out)
+    if rest:
+        return study if not left_out else study.model_copy(update={"arms": rest})
+    arm, missing = next(iter(left_out.items()))
+    raise UsageError(
+        f'no arm of study {study.name} is left: "{arm}" cannot be weighed, since {missing.why}',
+        hint=missing.how,
+    )
+
+
+def _unmet(study: Study, account: str | None) -> Mapping[str, MissingFeature]:
+    """Arm → what it needs and its build or the kernel has not."""
     if study.is_external or not any(arm.needs for arm in study.arms):
-        return study
+        return {}
     from steelyard.engines.adapters import adapter
     from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.running.preparing.needs import arms_left_out
@@ -107,17 +137,7 @@ def _without_unmet(study: Study, account: str | None) -> Study:
     engines = adapter(study.engine).find_arms(requests, account, contrib=False)
     engine_of = {arm.name: engine for arm, engine in zip(study.every_arm, engines, strict=True)}
     refused = io_uring_refusal()
-    left_out = arms_left_out(study, engine_of, {"io_uring": refused} if refused else {})
-    for arm, missing in left_out.items():
-        say(f'arm "{arm}" is left out: {missing.why}. {missing.how}')
-    rest = tuple(arm for arm in study.arms if arm.name not in left_out)
-    if rest:
-        return study.model_copy(update={"arms": rest})
-    arm, missing = next(iter(left_out.items()))
-    raise UsageError(
-        f'no arm of study {study.name} is left: "{arm}" cannot be weighed, since {missing.why}',
-        hint=missing.how,
-    )
+    return arms_left_out(study, engine_of, {"io_uring": refused} if refused else {})
 
 
 def resolve_profiles(study: Study, account: str | None) -> Study:

@@ -224,7 +224,7 @@ class _Weighings:
         if complete.is_file() and server.is_file():
             return ""
         say(f"builds {commit}")
-        prefix.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(prefix)
         with OwnDirectory.open(log.parent) as builds:
             with builds.draft(log.name) as output:
                 done = subprocess.run(

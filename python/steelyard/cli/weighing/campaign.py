@@ -27,14 +27,16 @@ from steelyard.history.question import keys_of
 from steelyard.model.errors import RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
-from steelyard.record.reader import VERDICT, read_verdict
+from steelyard.record.reader import VERDICT, read_plan, read_telemetry, read_verdict
 from steelyard.record.record import PLAN, STUDY_FILE, Json, Record, in_use, read_object, stamp
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
+from steelyard.running.measuring.epoch import COMPLETE
 from steelyard.running.preparing.recording import Question
 from steelyard.running.world import LocalLaboratory
 from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
+from steelyard.verdict.rejudge import MOST_LOST_IN_A_ROW
 from steelyard.weigh import weigh
 
 
@@ -56,7 +58,8 @@ class CampaignKind:
         self, folder: Path | None, usual: str, plan: Mapping[str, Any], account: str | None = None
     ) -> Campaign:
         """A new campaign with its plan written: in the folder that was asked for, or in one below
-        `records/` and the `usual` one. RecordError: something is there already."""
+        `records/` and the `usual` one. RecordError: something is there already, or it cannot be
+        made."""
         folder = folder or Path("records") / usual / stamp()
         campaign = Campaign(self, folder, account)
         if os.path.lexists(folder):
@@ -65,7 +68,13 @@ class CampaignKind:
                 f'cannot keep {self.noun} in "{folder}": it exists',
                 hint=f"Go on with the one in it: {campaign.resuming_command}" if begun else None,
             )
-        folder.mkdir(parents=True)
+        try:
+            OwnDirectory.make(folder)
+        except OSError as reason:
+            raise RecordError(
+                f'cannot keep {self.noun} in "{folder}": {reason.strerror}',
+                hint="Name a place that can be written: --record DIR",
+            ) from reason
         campaign.keep(self.plan_file, plan)
         return campaign
 
@@ -161,6 +170,24 @@ def verdict_in(directory: Path) -> Verdict | None:
     return read_verdict(Record.open(directory)) if judged else None
 
 
+def final_verdict(directory: Path) -> Verdict | None:
+    """The same of one that does not go on. What was interrupted does, and what was given up: it has
+    a verdict of what there was, which was an error when it was weighed."""
+    verdict = verdict_in(directory)
+    ended = verdict is not None and not verdict.interrupted and not was_given_up(directory)
+    return verdict if ended else None
+
+
+def was_given_up(directory: Path) -> bool:
+    """Whether too many epochs in a row were lost before its plan ended: what keeps killing an arm
+    may have been mended since."""
+    record = Record.open(directory)
+    outcomes = [line.outcome for line in read_telemetry(record).epochs]
+    last = outcomes[-MOST_LOST_IN_A_ROW:]
+    lost = len(last) == MOST_LOST_IN_A_ROW and COMPLETE not in last
+    return lost and len(outcomes) < read_plan(record).epochs
+
+
 _WORDS = frozenset({"name", "title", "question"})
 """Keys of a study that change nothing of what is weighed."""
 
@@ -186,8 +213,8 @@ def weigh_into(study: Study, seed: int, directory: Path, account: str | None) ->
     planned = (directory / PLAN).is_file()
     if planned:
         _require_same_study(directory, study)
-    verdict = verdict_in(directory)
-    if verdict is not None and not verdict.interrupted:
+    verdict = final_verdict(directory)
+    if verdict is not None:
         if not (directory / "report.html").is_file():
             write_report(directory)  # it was killed after its verdict
         return verdict

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.views.reproductions.page import Found, page
-from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, verdict_in
+from steelyard.cli.weighing.campaign import Campaign, CampaignKind, final_verdict, show
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
@@ -288,8 +288,7 @@ def _outcome(directory: Path) -> Verdict | Swept | None:
     swept = directory / SWEPT_FILE
     if swept.is_file():
         return Swept.of_json(read_object(swept), str(swept))
-    verdict = verdict_in(directory)
-    return None if verdict is None or verdict.interrupted else verdict
+    return final_verdict(directory)
 
 
 def _more(request: ReproduceRequest) -> list[str]:

@@ -20,6 +20,7 @@ from steelyard.cli.weighing.campaign import (
     CampaignKind,
     show,
     verdict_in,
+    was_given_up,
     weigh_into,
 )
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -142,6 +143,9 @@ def search_settings(request: SearchRequest) -> None:
 
 def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
     def weigh_candidates(study: Study, seed: int, directory: Path) -> Verdict:
+        lost = verdict_in(directory)
+        if lost is not None and was_given_up(directory):  # so it is not tried again
+            return lost
         try:
             return weigh_into(study, seed, directory, campaign.account)
         except WeighingError:

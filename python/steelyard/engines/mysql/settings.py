@@ -62,7 +62,7 @@ SLOT_RULES = frozenset(
     | {"log_bin_basename", "log_bin_index", "relay_log", "relay_log_basename", "relay_log_index"}
     | {"relay_log_info_file", "replica_load_tmpdir", "report_port", "slave_load_tmpdir"}
     | {"slow_query_log_file", "wsrep_data_home_dir"}
-    | {"gtid_binlog_pos", "gtid_current_pos"}
+    | {"gtid_binlog_pos", "gtid_binlog_state", "gtid_current_pos", "gtid_slave_pos"}
 )
 """Files that a server names by its place, or by what it did there."""
 

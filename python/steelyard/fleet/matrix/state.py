@@ -14,7 +14,7 @@ from steelyard.fleet.matrix.matrix import MatrixCell, ReadMatrix
 from steelyard.history.index import HOME, MATRIX
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
-from steelyard.model.files.own_directory import write_whole
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 
 MOST_LOSSES = 3
 """Hosts that a weighing may cost."""
@@ -44,7 +44,7 @@ class MatrixState:
 
     def save(self) -> None:
         """Replace the file."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        OwnDirectory.make(self.folder)
         document = {"digest": self.digest, "cells": {n: asdict(c) for n, c in self.cells.items()}}
         write_whole(self.folder / MATRIX, json.dumps(document, indent=1) + "\n")
 

@@ -27,6 +27,10 @@ from typing import Self
 from steelyard.model.errors import UntrustedPathError
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
+OWN_MODE = 0o755
+"""Of directories that are made here. A umask of 000 or 002 leaves more, and what others may write
+into is refused when it is opened."""
+_OWN_FILE_MODE = 0o644
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,14 @@ class OwnDirectory:
             raise _refused(path, distrust)
         return cls(path, opened)
 
+    @staticmethod
+    def make(path: Path) -> None:
+        """Make a directory and what is missing above it, into which no other account may write
+        whatever the umask; one that is there stays as it is. OSError: it cannot be made."""
+        for directory in (*reversed(path.parents), path):
+            if not directory.exists():
+                directory.mkdir(mode=OWN_MODE, exist_ok=True)
+
     def hold(self) -> bool:
         """Whether no other process holds it: then it is held here until it is closed or this
         process has ended, even killed. A file system that locks no directories (NFS) refuses none.
@@ -85,7 +97,7 @@ class OwnDirectory:
         """A new file that gets its name when the block has ended without an error. OSError."""
         draft = f".{name}.{secrets.token_hex(8)}.draft"
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        opened = os.open(draft, flags, 0o666, dir_fd=self.descriptor)
+        opened = os.open(draft, flags, _OWN_FILE_MODE, dir_fd=self.descriptor)
         try:
             with os.fdopen(opened, "r+b", buffering=0) as stream:
                 yield stream
@@ -141,7 +153,7 @@ def open_to_append(file: Path, name: str | Path = "", directory: int | None = No
     with contextlib.suppress(FileNotFoundError):
         _require_own_file(file, os.lstat(target, dir_fd=directory))
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    opened = os.open(target, flags, 0o666, dir_fd=directory)
+    opened = os.open(target, flags, _OWN_FILE_MODE, dir_fd=directory)
     try:
         _require_own_file(file, os.fstat(opened))  # it may be another one by now
     except BaseException:

@@ -7,6 +7,7 @@ and kept out of the estimate. Three in a row end the weighing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from steelyard.engines.engine import Instance
@@ -170,6 +171,21 @@ def keep_logs(setup: Setup, epoch: int) -> None:
     """The servers' logs of an epoch that was lost, beside the record's other files."""
     for slot, log in setup.laboratory.engines.server_logs().items():
         setup.record.write(f"server-epoch{epoch + 1}-{slot}.log", redacted(log))
+
+
+@contextmanager
+def logs_on_failure(setup: Setup) -> Iterator[None]:
+    """After a ServerError copy the servers' logs into the record: their directories are about to be
+    removed."""
+    try:
+        yield
+    except ServerError as failure:
+        logs = setup.laboratory.engines.server_logs()
+        for slot, log in logs.items():
+            setup.record.write(f"server-{slot}.log", redacted(log))
+        if logs:
+            failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'
+        raise
 
 
 def evicted_line(evicted: Evicted | None) -> EvictedLine | None:

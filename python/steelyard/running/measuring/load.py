@@ -243,13 +243,13 @@ class Load:
         instance = self._arms[visit.arm]
         freezable = _freezable(instance)
         freezable.thaw()
-        try:
-            answer, left_ns = self._drive(visit)
-            paid_ns = self._checkpointers[visit.arm].checkpoint() if instance.running else 0
-            self._place_again(answer)  # before it is held still: a server may have to be queried
-        finally:
-            if instance.running:
-                freezable.freeze()
+        # Where one of these raises, as Ctrl-C does, the arm goes on until the load is closed: an
+        # error of holding it still would stand in the place of what was raised.
+        answer, left_ns = self._drive(visit)
+        paid_ns = self._checkpointers[visit.arm].checkpoint() if instance.running else 0
+        self._place_again(answer)  # before it is held still: a server may have to be queried
+        if instance.running:
+            freezable.freeze()
         return answer, left_ns, paid_ns
 
     def _visit_alone(self, visit: Visit) -> tuple[SliceAnswer, int]:

@@ -33,6 +33,7 @@ from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.build_comparison import is_alone
 from steelyard.running.preparing.needs import settings_of_unloaded
+from steelyard.running.preparing.places import changes_of_places
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
@@ -40,7 +41,7 @@ from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.telemetry.devices import devices_beneath
-from steelyard.telemetry.environment import machines_differ
+from steelyard.telemetry.environment import disks_differ, machines_differ, settings_differ
 from steelyard.wording.threats.threat import threat_of
 
 
@@ -235,8 +236,8 @@ def _as_it_stands(setup: Setup, arm: str) -> bool:
 def _kept_environment(
     setup: Setup, environment: Environment
 ) -> tuple[Environment, tuple[str, ...]]:
-    """Write environment.json, or compare with the one that an interrupted weighing wrote: its
-    drives are those before the weighing. UsageError: the work is not what it was."""
+    """Write environment.json, or compare with the one that an interrupted weighing wrote, which the
+    verdict stands on, and what is otherwise. UsageError: the work is not what it was."""
     earlier = read_environment(setup.record)
     if earlier is None:
         setup.record.write(ENVIRONMENT, environment.to_json())
@@ -247,7 +248,20 @@ def _kept_environment(
     if before and before != now:
         changes.append(f"Steelyard was {before}, is {now}")
     every = (*_changes_so_far(setup.record), *changes)  # of every sitting
-    return environment.model_copy(update={"drives": earlier.drives}), tuple(dict.fromkeys(every))
+    every += tuple(_other_conditions(setup, earlier, environment))
+    return earlier, tuple(dict.fromkeys(every))
+
+
+def _other_conditions(setup: Setup, before: Environment, now: Environment) -> Iterator[str]:
+    """What of the arms' disks and servers, and of the load driver, is not what it was."""
+    if not setup.study.is_external:
+        yield from disks_differ(before.disk, now.disk)
+        yield from changes_of_places(setup.record, setup.places)
+    yield from settings_differ(before, now.redacted(), setup.slots.setting_rules)
+    ours, theirs = before.steelyard, now.steelyard
+    digests = {ours.driver_sha256, theirs.driver_sha256}
+    if ours.version == theirs.version and len(digests - {""}) == 2:
+        yield f"the load driver is another build of Steelyard {ours.version}"
 
 
 def _changes_so_far(record: Record) -> tuple[str, ...]:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.engines.cache import require_room, tree_bytes
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
+from steelyard.record.reader import read_plan
+from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.measuring.file_places import FilePlaces
 from steelyard.study.address import LOG_APART
@@ -106,6 +108,18 @@ def open_places(study: Study, laboratory: Laboratory) -> OpenPlaces:
     )
     replicated = any(arm.replication is not None for arm in study.every_arm)
     return OpenPlaces(files, plan, _facts(None, slots).words if replicated else "")
+
+
+def changes_of_places(record: Record, places: Mapping[str, ArmPlace]) -> Iterator[str]:
+    """Places of the user's that are on another file system than when a weighing was planned: one
+    that is not mounted any more is a directory of the file system above it."""
+    for arm, before in read_plan(record).places.items():
+        now = places.get(arm, before)
+        for what, ours, theirs in (("files", before.data, now.data), ("log", before.log, now.log)):
+            if ours is None or theirs is None or not ours.directory:
+                continue
+            if (ours.mount, ours.type, ours.source) != (theirs.mount, theirs.type, theirs.source):
+                yield f"the {what} of {arm} were on {ours.words}, are on {theirs.words}"
 
 
 def _opened(name: str | None, laboratory: Laboratory) -> Path | None:

@@ -12,7 +12,7 @@ from steelyard.model.errors import RecordError
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import BuildDefaultDifferences, Choices, Loads, LoadsOfArm, Plan
 from steelyard.record.reader import read_verdict
-from steelyard.record.record import FORMAT, PLAN, Record, stamp
+from steelyard.record.record import FORMAT, PLAN, STUDY_FILE, Record, stamp
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
 from steelyard.running.measuring.slots import Slots
@@ -23,6 +23,7 @@ from steelyard.running.stopwatch import Progress
 from steelyard.study.design import block_count
 from steelyard.study.reaching.replication import replication_words
 from steelyard.study.study import Study
+from steelyard.telemetry.environment import file_sha256
 from steelyard.workloads.loading.template import description
 
 
@@ -51,6 +52,7 @@ def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
         weighing=secrets.token_hex(8),
         at=stamp(),
         study=study.name,
+        study_sha256=file_sha256(opened.record.directory / STUDY_FILE),
         question=study.question,
         seed=design.seed,
         metric=study.decision.metric,

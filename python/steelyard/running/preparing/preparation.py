@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from steelyard.engines.capabilities.counters import LogTiming, StatementCounting
 from steelyard.engines.capabilities.external import TCP, TLS, ExternalServer, Listening
 from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
-from steelyard.model.errors import ServerError, StudyError
-from steelyard.model.secrets.redaction import redacted
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration, whole_number
 from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.running.external_slots import (
@@ -25,6 +24,7 @@ from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
+from steelyard.running.measuring.epoch import logs_on_failure
 from steelyard.running.measuring.load import require_no_long_pause
 from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import (
@@ -110,12 +110,13 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
             left_out=(),
         )
         try:
-            yield setup
-        except ServerError as failure:
-            _keep_logs(setup, failure)
+            with logs_on_failure(setup):
+                yield setup
+        except BaseException:
+            with suppress(EngineError):  # what ended it is not replaced by this
+                slots.stop_arms()
             raise
-        finally:
-            slots.stop_arms()
+        slots.stop_arms()
     except BaseException:
         opened.record.discard_if_bare()
         opened.record.close()
@@ -376,12 +377,3 @@ def _altered(
         data.altered(engine, load, statements, arm.name, progress.stage, copies=copies)
         for load in loads
     )
-
-
-def _keep_logs(setup: Setup, failure: ServerError) -> None:
-    """Copy the servers' logs into the record: their directories are about to be removed."""
-    logs = setup.laboratory.engines.server_logs()
-    for slot, log in logs.items():
-        setup.record.write(f"server-{slot}.log", redacted(log))
-    if logs:
-        failure.hint = f'The servers\' logs are kept in "{setup.record.directory}".'

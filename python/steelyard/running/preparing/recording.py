@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +20,13 @@ from steelyard.record.reader import (
     read_verdict,
     turns_of_torn_epochs,
 )
-from steelyard.record.record import Record
+from steelyard.record.record import STUDY_FILE, Record
 from steelyard.record.turns.turn import LostTurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.running.stopwatch import SpentTime, Stopwatch
 from steelyard.study.read import write_study
 from steelyard.study.study import Study
+from steelyard.telemetry.environment import file_sha256
 from steelyard.verdict.rejudge import hopeless
 
 
@@ -72,7 +74,7 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
 
 
 def _begun(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
-    record.write("study.toml", write_study(question.study))
+    record.write(STUDY_FILE, write_study(question.study))
     return OpenRecord(record, question, SpentTime(record, stopwatch))
 
 
@@ -86,6 +88,7 @@ def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRe
             f'weighing is complete already: "{question.resume}"',
             hint="Its verdict is in verdict.json; `steelyard report` makes its page again." + again,
         )
+    _require_same_study(record, plan)
     attempts: dict[int, int] = {}
     for line in read_slices(record):
         attempts[line.epoch] = max(attempts.get(line.epoch, 0), line.attempt)
@@ -95,6 +98,20 @@ def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRe
     spent = SpentTime(record, stopwatch, telemetry.spent)
     lost = losses_of_torn_epochs(telemetry)
     return OpenRecord(record, resumed, spent, plan, epochs, telemetry.events, attempts, torn, lost)
+
+
+def _require_same_study(record: Record, plan: Plan) -> None:
+    """UsageError: study.toml was edited since the weighing was planned, so that the epochs to come
+    would be of another study than those there are, and the plan of none."""
+    file = record.directory / STUDY_FILE
+    if plan.study_sha256 in ("", file_sha256(file)):
+        return
+    raise UsageError(
+        f'cannot resume "{record.directory}": its {STUDY_FILE} is not what it was when the '
+        "weighing was planned",
+        detail="The epochs that are measured, and those to come, would be of two studies.",
+        hint=f"Put it back as it was, or weigh anew: steelyard weigh {shlex.quote(str(file))}",
+    )
 
 
 def _is_complete(plan: Plan, epochs: Sequence[Epoch], verdict: Verdict) -> bool:

@@ -213,7 +213,8 @@ class Setup:
     ) -> Iterator[dict[str, Instance]]:
         """The arms, started in the slots of an epoch and stopped at the end whatever happens, as
         `upkeep` allows; with `warm` "by reading" the data is in their buffer pools. `settings`: arm
-        → settings in place of some of its own."""
+        → settings in place of some of its own. An error inside, or Ctrl-C, is not replaced by that
+        of a server that would not stop: the weighing would go on as if none had been."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
         try:
             with self.slots.naming_kills():
@@ -229,5 +230,8 @@ class Setup:
                 if warm == "by reading":
                     self.fill_pools(arms)
                 yield arms
-        finally:
-            self.slots.end_arms(upkeep)
+        except BaseException:
+            with suppress(EngineError):
+                self.slots.end_arms(upkeep)
+            raise
+        self.slots.end_arms(upkeep)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import read_json
-from steelyard.model.files.own_directory import write_whole
+from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.record.machine.probe import Probe
 from steelyard.telemetry.devices import device_identity, devices_beneath
 
@@ -22,7 +22,7 @@ def save_probe(probe: Probe, cache: Path) -> Path | None:
     if not probe.device:
         return None
     file = _file(probe.device, cache)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    OwnDirectory.make(file.parent)
     write_whole(file, json.dumps(probe.to_json()))
     return file
 
