@@ -23,6 +23,7 @@ from steelyard.running.external_slots import (
 )
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
+from steelyard.running.layouts.idle_keys import idle_length_notes
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
@@ -87,7 +88,7 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
         layout = LAYOUTS[chosen.name]
         places = None if study.is_external else open_places(study, laboratory)
         slots, builds, memory, laid = (
-            (*_reach(opened, data, laboratory, progress), None, None)
+            (*_reach(opened, data, laboratory, layout, progress), None, None)
             if places is None
             else _own_servers(opened, data, engines, laboratory, layout, places, progress)
         )
@@ -147,8 +148,7 @@ def _own_servers(
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
     _note_other_loads(laboratory, progress)
-    announcement = "" if opened.resumed else layout.announcement(study)
-    for note in filter(None, (announcement, places.note)):
+    for note in filter(None, (*_announced(opened, layout), places.note)):
         progress.note(note)
     with stopwatch("load data"):
         templates = _templates(study, engines, builds, data, progress)
@@ -162,7 +162,11 @@ def _own_servers(
 
 
 def _reach(
-    opened: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
+    opened: OpenRecord,
+    data: WorkloadData,
+    laboratory: Laboratory,
+    layout: Layout,
+    progress: Progress,
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
     does not hold what the scripts work on, or lets sessions write that are not to."""
@@ -177,7 +181,7 @@ def _reach(
         require_read_only(study, arms)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
-        for notice in notices(arms):
+        for notice in (*_announced(opened, layout), *notices(arms)):
             progress.note(notice)
         for arm, taken_ns in round_trips(arms).items():
             progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
@@ -186,6 +190,14 @@ def _reach(
     if study.uses_own_databases:
         return Databases(arms, data.fill, opened.spent.stopwatch, progress), same
     return Sessions(arms), same
+
+
+def _announced(opened: OpenRecord, layout: Layout) -> Iterator[str]:
+    """What a weighing takes at most, and which lengths of its study are not of its layout."""
+    study = opened.question.study
+    if not opened.resumed:
+        words = layout.announcement(study), *idle_length_notes(study, layout.name)
+        yield from filter(None, words)
 
 
 def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
