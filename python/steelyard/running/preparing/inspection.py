@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from itertools import chain
 
 from steelyard.engines.differences import VERSION, apart, builds_differ, compare, same_build
 from steelyard.evaluation.threats.inspection import (
@@ -19,7 +17,6 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.record.environment import (
-    OF_SCRIPT,
     ArmDifferences,
     ArmInspection,
     Environment,
@@ -27,12 +24,17 @@ from steelyard.record.environment import (
 )
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
-from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.record import Record
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.build_comparison import is_alone
 from steelyard.running.preparing.recording import Question
+from steelyard.running.preparing.same_work import (
+    changes_of_loads,
+    files_of_loads,
+    require_same_work,
+)
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
@@ -124,14 +126,15 @@ def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
         if executes:
             setup = execute_scripts(setup, started, progress)
         environment = host.environment(started, setup.scripts, setup.slots.template)
+        files = {**environment.files, **files_of_loads(setup.templates)}
         if setup.laid is not None:
             environment = environment.model_copy(
                 update={"source": setup.laid.told(environment.source)}
             )
-        workload = setup.study.workload.model_dump(mode="json")
+        said = {"files": files, "workload": setup.study.workload.model_dump(mode="json")}
         return _Arms(
             setup,
-            _with_record(environment, setup.record).model_copy(update={"workload": workload}),
+            _with_record(environment, setup.record).model_copy(update=said),
             hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
@@ -223,11 +226,12 @@ def _kept_environment(
     if earlier is None:
         setup.record.write(ENVIRONMENT, environment.to_json())
         return environment, ()
-    _require_same_work(setup.record, earlier, environment)
+    require_same_work(setup.record, earlier, environment)
     changes = machines_differ(earlier.machine.model_dump(), environment.machine.model_dump())
     before, now = earlier.steelyard.version, environment.steelyard.version
     if before and before != now:
         changes.append(f"Steelyard was {before}, is {now}")
+    changes += changes_of_loads(earlier, environment)
     every = (*_changes_so_far(setup.record), *changes)  # of every sitting
     return environment.model_copy(update={"drives": earlier.drives}), tuple(dict.fromkeys(every))
 
@@ -237,46 +241,6 @@ def _changes_so_far(record: Record) -> tuple[str, ...]:
     if not (record.directory / INSPECTION).exists():
         return ()
     return Inspection.of_json(record.read(INSPECTION), INSPECTION).machine_changes
-
-
-def _require_same_work(record: Record, before: Environment, now: Environment) -> None:
-    """UsageError: a script or a build is another one than that of the epochs there are, so that
-    those to come would be of other work."""
-    changed = next(chain(_other_scripts(before, now), _other_builds(before, now)), None)
-    if changed is not None:
-        study = shlex.quote(str(record.directory / STUDY_FILE))
-        raise UsageError(
-            f'cannot resume "{record.directory}": {changed}',
-            detail="The epochs that are measured, and those to come, would be of two kinds.",
-            hint=f"Put it back as it was, or weigh anew: steelyard weigh {study}",
-        )
-
-
-def _other_scripts(before: Environment, now: Environment) -> Iterator[str]:
-    """In words; an older record may hold no hashes."""
-    ours, theirs = (
-        {what: digest for what, digest in each.files.items() if what.startswith(OF_SCRIPT)}
-        for each in (before, now)
-    )
-    for what in sorted({*ours, *theirs}) if ours else ():
-        if ours.get(what) != theirs.get(what):
-            name = what.removeprefix(OF_SCRIPT)
-            yield f'script "{name}" is not what it was when the weighing began'
-
-
-def _other_builds(before: Environment, now: Environment) -> Iterator[str]:
-    """In words; where their programs are is no part of what they are."""
-    for arm, facts in before.arms.items():
-        build = now.arms[arm].build if arm in now.arms else {}
-        for key in _OF_A_BUILD:
-            if key in facts.build and key in build and facts.build[key] != build[key]:
-                yield (
-                    f'the build of arm "{arm}" is another one: its {key} was '
-                    f'"{facts.build[key]}", is "{build[key]}"'
-                )
-
-
-_OF_A_BUILD = ("kind", "version", "builder", "configure", "cflags", "assertions")
 
 
 def _consult(
