@@ -50,7 +50,7 @@ _MOST_PLANS, _SHORT_STATEMENT = 3, 44
 def render_verdict(verdict: Verdict, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
-    contrasts = (*verdict.contrasts, *verdict.pairs)
+    contrasts = verdict.every_contrast
     blocks = [
         contrast_lines(
             contrast,

@@ -37,9 +37,9 @@ def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
     lines = [_head(verdict), "", escaped(verdict.sentence), ""]
     stopped = interruption_text(verdict)
     lines += [escaped(stopped), ""] if stopped else []
-    gate = gate_lines(conditions, verdict.contrasts)
+    every = verdict.every_contrast
+    gate = gate_lines(conditions, every)
     lines += [*(f"**{escaped(line)}**" for line in gate), *([""] if gate else [])]
-    every = (*verdict.contrasts, *verdict.pairs)
     lines += [*_effects(verdict.factors), *_table(every), ""]
     if verdict.factors is None:
         lines += [*_measured(verdict), ""]

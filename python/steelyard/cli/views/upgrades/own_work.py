@@ -72,7 +72,7 @@ def weighed_section(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[s
 def _blocks(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Iterator[Block]:
     yield shown_sentence(verdict.contrasts[0])
     labels = _labels(outcome)
-    lines = (*verdict.contrasts, *verdict.pairs)
+    lines = verdict.every_contrast
     yield SectionTable(
         ("", verdict.contrasts[0].metric.replace("_", " "), "verdict"),
         tuple((labels[n], reading_text(line), line.verdict) for n, line in enumerate(lines)),
