@@ -44,7 +44,7 @@ from steelyard.engines.postgres.life.control import (
     CONTROL_FILE,
     SHUT_DOWN,
     control_of,
-    read_beginning,
+    stored_state,
     unreadable_control,
 )
 from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
@@ -214,10 +214,7 @@ def _require_database(directory: Path, database: str | None, major: int) -> None
 
 def _replays_log(directory: Path) -> bool:
     """Whether its files lack what the log still holds; False: that cannot be read, either."""
-    try:
-        return read_beginning(directory).state != SHUT_DOWN
-    except (OSError, ValueError):
-        return False
+    return stored_state(directory) not in (None, SHUT_DOWN)
 
 
 def _holds_name(content: bytes, database: str) -> bool:
