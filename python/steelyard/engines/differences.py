@@ -47,6 +47,8 @@ class SettingRules:
     """Bring the settings of the modules they load, which are named MODULE.SETTING."""
     name_of: Callable[[str], str] = str.lower
     """By what name servers report a setting that a study names: one may write TimeZone."""
+    usual_connections: int = 100
+    """max_connections of a server that is not told otherwise."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Change nothing for the sessions of a load, and why."""
     of_other_clients: Mapping[str, str] = field(default_factory=dict)

@@ -27,8 +27,9 @@ from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.record.record import Record
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
+from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.aa_ledger import consult
-from steelyard.running.preparing.build_comparison import is_alone
+from steelyard.running.preparing.build_comparison import is_alone, unknown_settings
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.same_work import (
     changes_of_loads,
@@ -77,7 +78,11 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     if question.resume is None:  # a plan that was made keeps what it set
         LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
-    for note in (*source_notes(environment.source), *bare_settings(setup.study, arms.settings)):
+    for note in (
+        *source_notes(environment.source),
+        *bare_settings(setup.study, arms.settings),
+        *_passed_over(setup),
+    ):
         progress.note(note)
     inspection = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
@@ -118,6 +123,15 @@ def bare_settings(study: Study, reported: Mapping[str, Mapping[str, str]]) -> It
                 times = "× " if unit[:1].isdigit() else ""
                 bare[f"{name} = {value} has no unit: the server takes {value} {times}{unit}"] = None
     yield from bare
+
+
+def _passed_over(setup: Setup) -> Iterator[str]:
+    """Settings that servers of arms do not know, where they need not."""
+    if isinstance(setup.slots, Slots):
+        engines = {name: prepared.engine for name, prepared in setup.slots.arms.items()}
+        for arm, names in unknown_settings(setup.study, engines).items():
+            if names:
+                yield f"{', '.join(sorted(names))} does nothing in the server of {arm}"
 
 
 def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:

@@ -12,7 +12,7 @@ from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.secrets.redaction import redacted
-from steelyard.model.units import format_duration, whole_number
+from steelyard.model.units import format_duration
 from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.running.external_slots import (
     Databases,
@@ -31,6 +31,7 @@ from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import (
     BuildComparison,
     compare_builds,
+    require_known_settings,
     require_unlike_builds,
 )
 from steelyard.running.preparing.memory_cap import cap_memory
@@ -44,15 +45,14 @@ from steelyard.running.preparing.needs import (
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
-    OWN_CONNECTIONS,
     LaidSettings,
     lay_settings,
 )
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.preparing.standbys_and_poolers import (
-    connections_of,
     data_directories,
     replication_of,
+    require_connections,
     require_poolers,
     require_replicated_work,
     standbys_of,
@@ -60,7 +60,6 @@ from steelyard.running.preparing.standbys_and_poolers import (
 from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
-from steelyard.study.naming import settings_table
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import data_bytes
 
@@ -144,7 +143,7 @@ def _own_servers(
         effective = study if laid is None else laid.in_effect(study)
         require_needs(effective, engines, laboratory)
         require_poolers(effective, engines)
-        _require_connections(effective)
+        require_connections(effective, engines)
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
     _note_other_loads(laboratory, progress)
@@ -227,6 +226,7 @@ def _engines(
         require_unlike_builds(study, engines)
         require_abilities(study, engines)
         require_effects(study, engines, data.scripts)
+        require_known_settings(study, engines)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
             engine = engines[arm.name]
@@ -320,21 +320,6 @@ def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
             hint='Leave out "connect".',
         )
     return {**settings, **engine.listening(encrypted=TLS in ways)}
-
-
-def _require_connections(study: Study) -> None:
-    """StudyError where an arm's server would not take all clients, and us beside them."""
-    for arm in study.every_arm:
-        clients, table = connections_of(study, arm), settings_table(study, arm, "max_connections")
-        text = study.settings_of(arm).get("max_connections", "100")
-        allowed = whole_number(text) or 0  # what is no number the server refuses itself
-        if allowed and clients + OWN_CONNECTIONS > allowed:
-            raise StudyError(
-                f'{clients} clients are more than arm "{arm.name}" takes: '
-                f"max_connections is {allowed}",
-                detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
-                hint=f"--set {table}.max_connections={clients + OWN_CONNECTIONS}",
-            )
 
 
 def _templates(
