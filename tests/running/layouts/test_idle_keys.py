@@ -11,7 +11,8 @@ from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.model.errors import StudyError
 from steelyard.running.layouts.choice import LAYOUTS
-from steelyard.running.layouts.idle_keys import COUNTS_IN, LENGTHS, idle_length_notes, require_effect
+from steelyard.running.layouts.idle_keys import COUNTS_IN, LENGTHS, require_effect
+from steelyard.running.turns.pilot import idle_length_notes
 from steelyard.study.budget import BUDGETS
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

@@ -1,11 +1,11 @@
-"""Refuses, or says of, keys of a study that have no effect in the layout it is weighed in."""
+"""Refuses changes of keys of a study that have no effect in the layout it is weighed in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from steelyard.model.errors import StudyError
-from steelyard.model.units import NS_PER_S, format_duration
+from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import CYCLES, SLICES, TURNS
 from steelyard.running.layouts.choice import preferred_layout
 from steelyard.study.address import WHOLE_CYCLES
@@ -66,13 +66,3 @@ def _in_its_place(study: Study, key: str, layout: str) -> str:
         return f"{first}: an address is weighed in {layout} alone."
     [other, *_] = sorted(COUNTS_IN[key])
     return f"{first}; or insist on its layout: --set layout={other}."
-
-
-def idle_length_notes(study: Study, layout: str) -> Iterator[str]:
-    """One note of each length that a study gives to layouts other than its own, and not to that."""
-    for key in study.budget.lengths_elsewhere(layout):
-        given = format_duration(getattr(study.budget, key))
-        yield (
-            f"budget.{key} = {given} is of {BUDGETS[key]}, and this is weighed in {layout}, for "
-            f"{format_duration(study.budget.length_ns(layout))}: --budget says how long for each"
-        )

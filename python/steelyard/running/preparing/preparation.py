@@ -23,7 +23,6 @@ from steelyard.running.external_slots import (
 )
 from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
-from steelyard.running.layouts.idle_keys import idle_length_notes
 from steelyard.running.layouts.layout import Layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.load import require_no_long_pause
@@ -58,6 +57,7 @@ from steelyard.running.preparing.standbys_and_poolers import (
     standbys_of,
 )
 from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.pilot import idle_length_notes
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
 from steelyard.study.study import Study
