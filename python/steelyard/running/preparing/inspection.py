@@ -145,10 +145,10 @@ def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
             environment = environment.model_copy(
                 update={"source": setup.laid.told(environment.source)}
             )
-        said = {"files": files, "workload": setup.study.workload.model_dump(mode="json")}
+        update = {"files": files, "workload": setup.study.workload.model_dump(mode="json")}
         return _Arms(
             setup,
-            _with_record(environment, setup.record).model_copy(update=said),
+            _with_record(environment, setup.record).model_copy(update=update),
             hidden_settings({arm: settings_of(instance) for arm, instance in started.items()}),
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +152,11 @@ def attempt_number(record: Record, study: Study) -> int:
     """
     if study.decision.judged == "separately":
         return 1
-    asked, attempts = _asked(record), 0
+    question, attempts = _question(record), 0
     for sibling in sorted(_siblings(record.directory)):
         try:
             earlier = Record.open(sibling)
-            verdict = read_verdict(earlier) if asked == _asked(earlier) else None
+            verdict = read_verdict(earlier) if question == _question(earlier) else None
         except (RecordError, StudyError, OSError):
             continue
         if verdict is not None and verdict.contrasts[0].verdict == "inconclusive":
@@ -167,23 +166,22 @@ def attempt_number(record: Record, study: Study) -> int:
     return attempts + 1
 
 
-_LEFT_OUT: Mapping[str, Any] = {
-    **dict.fromkeys(("name", "title", "question", "group", "answer", "budget", "placement"), True),
-    "decision": {"margin", "first_verdict", "open_ended", "judged"},
-    "workload": {"threads", "loads", "timed"},
-    "source": {"partial", "backup"},
-    "control": {"role", "price"},
-    "arms": {"__all__": {"role", "price"}},
-}
-"""Of a study, its words, how much is measured and until when, and where processes are placed."""
-
-
-def _asked(record: Record) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-    """What makes its question: the study without the rest, and the texts of its scripts."""
+def _question(record: Record) -> tuple[str, dict[str, str]]:
+    """What a record asks: its study without its words, how much is measured and until when, and
+    where processes are placed; and the texts of its scripts."""
+    left_out: dict[str, Any] = {
+        **dict.fromkeys(("name", "title", "question", "group", "answer"), True),
+        **dict.fromkeys(("budget", "placement"), True),
+        "decision": {"margin", "first_verdict", "open_ended", "judged"},
+        "workload": {"threads", "loads", "timed"},
+        "source": {"partial", "backup"},
+        "control": {"role", "price"},
+        "arms": {"__all__": {"role", "price"}},
+    }
     study, environment = read_study_file(record), read_environment(record)
     files = {} if environment is None else environment.files
     scripts = {what: digest for what, digest in files.items() if what.startswith(OF_SCRIPT)}
-    return study.model_dump(mode="json", exclude=dict(_LEFT_OUT)), scripts
+    return study.model_dump_json(exclude=left_out), scripts
 
 
 def _siblings(directory: Path) -> list[Path]:

@@ -202,9 +202,9 @@ def cost_words(study: Study) -> str:
 def idle_length_notes(study: Study, layout: str) -> Iterator[str]:
     """One note of each length that a study gives to layouts other than its own, and not to that."""
     for key in study.budget.lengths_elsewhere(layout):
-        given = format_duration(getattr(study.budget, key))
+        length = format_duration(getattr(study.budget, key))
         yield (
-            f"budget.{key} = {given} is of {BUDGETS[key]}, and this is weighed in {layout}, for "
+            f"budget.{key} = {length} is of {BUDGETS[key]}, and this is weighed in {layout}, for "
             f"{format_duration(study.budget.length_ns(layout))}: --budget says how long for each"
         )
 
