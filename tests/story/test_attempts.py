@@ -1,4 +1,4 @@
-"""A question weighed again after "inconclusive" is another attempt at it, and its verdict says so."""
+"""A question weighed again after "inconclusive" is another attempt, and its verdict says so."""
 
 from __future__ import annotations
 

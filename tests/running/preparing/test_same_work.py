@@ -1,5 +1,5 @@
-"""What a resumed weighing must find as it was: other rows are refused, and the same rows loaded anew
-are said."""
+"""What a resumed weighing must find as it was: other rows are refused, and the same rows loaded
+anew are said."""
 
 from __future__ import annotations
 
