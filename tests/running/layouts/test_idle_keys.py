@@ -13,7 +13,7 @@ from steelyard.model.errors import StudyError
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.layouts.idle_keys import COUNTS_IN, LENGTHS, require_effect
 from steelyard.running.turns.pilot import idle_length_notes
-from steelyard.study.budget import BUDGETS
+from steelyard.study.budget import BUDGETS, Budget
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 
@@ -29,8 +29,8 @@ TYPED = {
 """Key → a value that differs from its default."""
 
 
-def study_with(layout: str, *changes: str, name: str = "wal-compression") -> Study:
-    return read_study(name, [f"layout={layout}", *changes])
+def study_with(layout: str, *changes: str) -> Study:
+    return read_study("wal-compression", [f"layout={layout}", *changes])
 
 
 def is_refused(study: Study, changes: list[str]) -> bool:
@@ -111,8 +111,8 @@ def test_the_command_refuses_what_it_would_not_go_by() -> None:
 
 
 def test_at_an_address_no_other_layout_is_offered() -> None:
-    changes = ['address="host=db.example"', "budget.cycles=2h"]
-    study = read_study("addresses", changes)
+    changes = ['address="host=db.example"', "budget.cycles=2h", "arm.settings.work_mem=8MB"]
+    study = read_study("settings", changes)
     with pytest.raises(StudyError, match="is weighed in slices") as refused:
         require_effect(study, changes)
     assert "layout=" not in (refused.value.hint or "")
@@ -130,7 +130,8 @@ def test_a_length_of_one_layout_counts_more_than_the_budget_of_all() -> None:
 def test_a_length_in_a_study_that_is_of_another_layout_is_said(layout: str) -> None:
     [own] = [key for key in BUDGETS if BUDGETS[key] == layout]
     for key in BUDGETS:
-        study = study_with(layout, f"budget.{key}={TYPED[f'budget.{key}']}", name="huge-pages")
+        budget = Budget.model_validate({key: TYPED[f"budget.{key}"]})
+        study = study_with(layout).model_copy(update={"budget": budget})
         notes = [*idle_length_notes(study, layout)]
         assert bool(notes) == (key != own)
         assert all(f"budget.{key} = " in note and "--budget" in note for note in notes)
