@@ -156,20 +156,21 @@ def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
 
 def _study_without_arms(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
-    study = resolve_workload(read_study(request.study, changes))
-    if study.control.profile is not None:
-        raise UsageError(
-            f'cannot search against a profile: control "{study.control.name}" of study '
-            f'"{study.name}" has one',
-            hint="Name a study whose control has settings: --study tuning. The first candidate is "
-            "the profile.",
-        )
+    study = read_study(request.study, changes)
     if study.is_external:
         raise UsageError(
             f'cannot search at an address: candidates of study "{study.name}" are servers that are '
             "started with their settings",
             hint="Leave the address out; settings of sessions are weighed one by one: steelyard "
             "weigh sessions --address DSN -f FILE --set arm.settings.NAME=VALUE",
+        )
+    study = resolve_workload(study)
+    if study.control.profile is not None:
+        raise UsageError(
+            f'cannot search against a profile: control "{study.control.name}" of study '
+            f'"{study.name}" has one',
+            hint="Name a study whose control has settings: --study tuning. The first candidate is "
+            "the profile.",
         )
     return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
