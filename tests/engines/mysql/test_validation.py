@@ -49,6 +49,18 @@ def test_an_error_of_the_server_is_its_reason(place: Path, account: Account) -> 
         validate_settings(NAME, listing(place, VARIABLES, log), account, {"foo": "1"})
 
 
+def test_a_warning_of_what_need_not_be_known_is_no_refusal(place: Path, account: Account) -> None:
+    """my_getopt.c reports it as a warning; a weighing says it, or refuses arms that are equal."""
+    warning = "2026-11-28 21:00:00 0 [Warning] mysqld: unknown variable 'loose-foo=1'"
+    error = "2026-11-28 21:00:00 0 [ERROR] mysqld: unknown variable 'bar=1'"
+    settings = {"loose_foo": "1"}
+    validate_settings(NAME, listing(place / "a", VARIABLES, warning), account, settings)
+    with pytest.raises(UsageError, match='unrecognized setting: "bar"'):
+        validate_settings(
+            NAME, listing(place / "b", VARIABLES, f"{warning}\n{error}"), account, settings
+        )
+
+
 def test_an_engine_names_what_does_nothing_in_its_servers(place: Path, account: Account) -> None:
     identity = Identity("mariadb", "10.11.19", 101119, "", "", "", "npm", "/x", False)
     engine = Mysql(listing(place, VARIABLES, REMOVED), identity, account)
