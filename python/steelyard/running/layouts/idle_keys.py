@@ -52,9 +52,9 @@ def _typed(study: Study, typed: Iterable[str]) -> Iterator[str]:
     for key in COUNTS_IN:
         table, _, name = key.rpartition(".")
         values = getattr(study, table) if table else study
-        if name in values.model_fields_set and getattr(values, name) not in (None, "auto"):
-            if any(f"{key}.".startswith(f"{other}.") for other in keys):
-                yield key
+        says = name in values.model_fields_set and getattr(values, name) not in (None, "auto")
+        if says and any(f"{key}.".startswith(f"{other}.") for other in keys):
+            yield key
 
 
 def _in_its_place(study: Study, key: str, layout: str) -> str:
