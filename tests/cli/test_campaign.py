@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import Steelyard
 from steelyard.cli.commands import calibrate
+from steelyard.cli.weighing import bisect, sweep
 from steelyard.cli.weighing import campaign as module
-from steelyard.cli.weighing import sweep
-from steelyard.cli.weighing.bisect import BISECTION
+from steelyard.cli.weighing.bisect import BISECTION, BisectRequest
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, OtherStudyError, show
 from steelyard.cli.weighing.reproduce import REPETITION
 from steelyard.cli.weighing.search import SEARCH
@@ -265,6 +266,54 @@ def test_a_sweep_that_writes_at_an_address_needs_a_yes_again_when_it_is_resumed(
         sweep.resume_sweep(folder, None, as_json=False)
     sweep.resume_sweep(folder, None, as_json=False, agreed=True)
     assert [campaign.agreed for campaign in campaigns] == [False, False, True, True]
+
+
+def _bisect_request(changes: list[str], folder: Path, *, agreed: bool) -> BisectRequest:
+    along, command = "settings.work_mem=1MB,2MB,4MB", ("steelyard", "history", "bisect")
+    return BisectRequest(
+        "sessions", along, None, None, changes, 7, folder, None, command, False, agreed
+    )
+
+
+def test_a_search_of_a_row_that_writes_at_an_address_needs_a_yes_again_when_it_is_resumed(
+    at_address: dict[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaigns: list[Campaign] = []
+    monkeypatch.setattr(bisect, "_search", lambda plan, campaign, **_: campaigns.append(campaign))
+    folder = tmp_path / "search"
+    for name in ("reads", "captured"):
+        bisect.begin_bisect(_bisect_request(at_address[name], tmp_path / name, agreed=False))
+    with pytest.raises(UsageError, match="writes into the database") as refused:
+        bisect.begin_bisect(_bisect_request(at_address["writes"], folder, agreed=False))
+    assert "--yes" in str(refused.value.hint)
+    assert not folder.exists()
+    bisect.begin_bisect(_bisect_request(at_address["writes"], folder, agreed=True))
+    for agreed in (False, True):  # what it weighs then asks for it, as everything in a campaign
+        bisect.resume_bisect(folder, None, as_json=False, agreed=agreed)
+    assert [campaign.agreed for campaign in campaigns] == [False, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("weigh", "sessions", "--set", "arm.settings.jit=off"),
+        ("calibrate", "--set", "settings={}"),
+        ("history", "bisect", "sessions", "--along", "settings.work_mem=1MB,2MB,4MB"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_asks_for_a_yes_takes_one_and_waits_for_no_answer(
+    at_address: dict[str, list[str]], forked: Steelyard, command: tuple[str, ...]
+) -> None:
+    places = ["address=host=127.0.0.1 port=1 dbname=shop", *at_address["writes"][:-1]]
+    changes = [word for change in places for word in ("--set", change)]
+    refused = forked(*command, *changes)
+    assert refused.returncode == 2
+    assert "writes into the database" in refused.stderr
+    assert "--yes" in refused.stderr
+    agreed = forked(*command, *changes, "--yes")
+    assert agreed.returncode == 3, "there is no such server"
+    assert "writes into the database" not in agreed.stderr
 
 
 @pytest.mark.parametrize("agreed", [False, True])

@@ -6,11 +6,13 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from record.made import line_of, verdict_of
+from steelyard.cli.commands.weigh import FAILED, _end
 from steelyard.cli.views.ci.junit import junit
 from steelyard.cli.views.ci.markdown import escaped, markdown
 from steelyard.evaluation.rule import FailCondition
@@ -109,6 +111,27 @@ def test_a_pair_of_arms_beside_the_control_has_its_row_and_its_doubts() -> None:
     text = markdown(told(SLOWER).model_copy(update={"pairs": (pair,)}))
     assert "| b against a | throughput | −4.00 % |" in text
     assert "steal or throttling" in text
+
+
+@pytest.mark.parametrize("slower", ["control", "pair", "none"])
+def test_a_condition_looks_at_a_pair_of_arms_too(slower: str) -> None:
+    equal = {"verdict": "equivalent", "estimate_percent": 0.0}
+    pair = line_of(**(SLOWER if slower == "pair" else equal), arm="b", control="a")
+    verdict = told(SLOWER if slower == "control" else equal).model_copy(update={"pairs": (pair,)})
+    suite = ET.fromstring(junit(verdict, CONDITIONS))
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", str(int(slower != "none")))
+    names = [case.attrib["name"] for case in suite if case.find("failure") is not None]
+    expected = {"control": ["arm0 against on"], "pair": ["b against a"], "none": []}[slower]
+    assert names == [f"{name}: throughput" for name in expected]
+    gate = next(line for line in markdown(verdict, CONDITIONS).splitlines() if "gate:" in line)
+    assert ("closed" in gate) == (slower != "none")
+    assert all(name in gate for name in expected or ("arm0 against on", "b against a"))
+    if slower == "none":
+        _end(verdict, CONDITIONS)
+        return
+    with pytest.raises(typer.Exit) as ended:
+        _end(verdict, CONDITIONS)
+    assert ended.value.exit_code == FAILED
 
 
 RENDERED = MarkdownIt("gfm-like", {"linkify": False})

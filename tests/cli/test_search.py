@@ -118,3 +118,11 @@ def test_the_size_of_the_data_is_the_workloads_unless_it_is_named() -> None:
 def test_a_control_that_has_a_profile_is_refused() -> None:
     with pytest.raises(UsageError, match='control "profile" of study "tuning-ablation" has one'):
         search._study_without_arms(replace(REQUEST, study="tuning-ablation"))
+
+
+def test_an_address_is_refused_with_what_weighs_settings_there() -> None:
+    """Candidates are servers that are started with their settings."""
+    at_address = replace(REQUEST, study="sessions", overrides=("address=host=db1 dbname=shop",))
+    with pytest.raises(UsageError, match="cannot search at an address") as refused:
+        search._study_without_arms(at_address)
+    assert "steelyard weigh sessions --address DSN" in (refused.value.hint or "")

@@ -58,10 +58,23 @@ def test_data_that_turn_out_beyond_memory_are_weighed_in_turns_and_it_is_said(
     assert name == "turns"
     assert why.startswith("in place of cycles, since in the pilot what an arm works on is beyond")
     assert any(note.startswith(f"layout: turns ({why})") for note in watcher.notes)
+    assert (
+        "budget.cycles = 40 min is of cycles, and this is weighed in turns, for 45 min: --budget "
+        "says how long for each"
+    ) in watcher.notes
     again = ScriptedWorld(tmp_path / "again", writes=True, file_bytes=30 << 30)
     with pytest.raises(StudyError, match="cannot weigh in cycles") as refused:
         weigh_in(again, cycles_study(), record="again")
     assert "--set layout=turns" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize("layout", ["slices", "cycles"])
+def test_a_length_that_is_of_another_layout_is_said_before_anything_is_loaded(
+    writing: ScriptedWorld, weigh_in: Weigh, layout: str
+) -> None:
+    watcher, study = Watcher(), cycles_study(layout=layout)
+    weigh_in(writing, study, progress=watcher)
+    assert any("budget.cycles = 40 min" in note for note in watcher.notes) == (layout == "slices")
 
 
 @pytest.mark.parametrize(("speed_of_off", "layout"), [(4000.0, "cycles"), (8000.0, "turns")])

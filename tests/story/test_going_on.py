@@ -272,3 +272,20 @@ def test_a_sitting_elsewhere_is_a_doubt_to_the_end(
     verdict = weigh_in(stands_in(tmp_path / "back"), resume=tmp_path / "record")
     [contrast] = verdict["contrasts"]
     assert [t["seen"] for t in contrast["threats"] if t["name"] == "machine changed"] == [said]
+
+
+def test_data_loaded_anew_between_two_sittings_are_a_doubt_to_the_end(
+    tmp_path: Path, weigh_in: Weigh
+) -> None:
+    def standing_on(name: str, control: str) -> ScriptedWorld:
+        files = {**HERE["files"], "template pg_control": control}
+        return stands_in(tmp_path / name, files=files)
+
+    weigh_in(standing_on("first", "1oad"), progress=interrupted_after(3))
+    anew = weigh_in(standing_on("second", "anew"), resume=tmp_path / "record",
+                    progress=interrupted_after(5))  # fmt: skip
+    verdict = weigh_in(standing_on("third", "1oad"), resume=tmp_path / "record")
+    for sitting in (anew, verdict):
+        threats = sitting["contrasts"][0]["threats"]
+        seen = [each["seen"] for each in threats if each["name"] == "machine changed"]
+        assert seen == ["the data were loaded anew"]

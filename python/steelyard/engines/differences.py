@@ -50,6 +50,8 @@ class SettingRules:
     have all of their settings then. A server takes what is none of them, and nothing follows."""
     name_of: Callable[[str], str] = str.lower
     """By what name servers report a setting that a study names: one may write TimeZone."""
+    usual_connections: int = 100
+    """max_connections of a server that is not told otherwise."""
     without_effect: Mapping[str, str] = field(default_factory=dict)
     """Change nothing for the sessions of a load, and why."""
     of_other_clients: Mapping[str, str] = field(default_factory=dict)

@@ -387,3 +387,8 @@ class Verdict(Frozen):
     command: str
     trust: tuple[TrustLine, ...]
     ledger: LedgerBalance | None
+
+    @property
+    def every_contrast(self) -> tuple[ContrastLine, ...]:
+        """Of arms against the control, then of those that are compared with another arm too."""
+        return (*self.contrasts, *self.pairs)

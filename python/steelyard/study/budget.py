@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -21,8 +22,8 @@ class FixedCount(StudyModel):
     """Blocks before them."""
 
 
-BUDGETS = ("measuring", "turns", "cycles")
-"""Keys of a budget that say how long: each counts in another layout."""
+BUDGETS: Mapping[str, str] = {"measuring": "slices", "turns": "turns", "cycles": "cycles"}
+"""Keys of a budget that say how long → the layout that each counts in."""
 
 
 class Budget(StudyModel):
@@ -46,6 +47,21 @@ class Budget(StudyModel):
         if self.slice is not None and self.counted is not None:
             raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
         return self
+
+    def length_ns(self, layout: str) -> int:
+        """How long a layout may take."""
+        [key] = [key for key in BUDGETS if BUDGETS[key] == layout]
+        length: int = getattr(self, key)
+        return length
+
+    def lengths_elsewhere(self, layout: str) -> list[str]:
+        """Keys that say how long another layout may take, where the study says nothing of this one:
+        what they say has no effect."""
+        keys = {key for key in BUDGETS if key in self.model_fields_set}
+        if layout in {BUDGETS[key] for key in keys}:
+            return []
+        usual = {key: type(self).model_fields[key].default for key in keys}
+        return [key for key in BUDGETS if key in keys and getattr(self, key) != usual[key]]
 
     def times(self, share: float, least_ns: int = 0) -> Budget:
         """So many times as long in every layout, and at least `least_ns`; as many epochs."""

@@ -233,3 +233,22 @@ def test_the_geometric_mean_weighs_every_query_alike_and_leaves_out_what_stands_
     assert one.d == pytest.approx((of_q1 + math.log(1)) / 2)
     assert one.blocks == 3
     assert read_epoch(epoch_of(on, off), "off", "on", "throughput").blocks == 4
+
+
+@pytest.mark.parametrize("failing", ["on", "off", "both", "none"])
+@pytest.mark.parametrize("ns", [1, 1_000_000, 900_000_000, 3_600_000_000])
+def test_a_query_that_fails_is_no_gain_however_early_its_error_comes(failing: str, ns: int) -> None:
+    """A division by zero takes a millisecond where the query takes a second."""
+    usual = 900_000_000
+
+    def query(block: int, name: str, *, fails: bool) -> SliceTotals:
+        part = slice_of(block, 0, int(not fails), ns if fails else usual)
+        return dataclasses.replace(part, script=name, failed=int(fails))
+
+    on, off = (
+        [query(0, "q1", fails=failing in (arm, "both")), query(1, "q2", fails=False)]
+        for arm in ("on", "off")
+    )
+    d = read_epoch(epoch_of(on, off), "off", "on", "geometric_mean").d
+    longer = max(0.0, math.log(ns / usual)) / 2
+    assert d == pytest.approx({"on": -longer, "off": longer}.get(failing, 0.0))

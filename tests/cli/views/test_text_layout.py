@@ -15,6 +15,7 @@ from steelyard.cli.views.text_layout import (
     broken,
     contrast_table,
     hanging,
+    rest_in_report,
     sentence_width,
 )
 from steelyard.model.files.columns import columns_of
@@ -98,3 +99,10 @@ def test_lines_fit_by_their_columns_and_lose_nothing(text: str, width: int) -> N
     lines = broken(text, width, "", "  ")
     assert all(columns_of(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_what_a_list_leaves_out_is_counted_beneath_it() -> None:
+    assert [rest_in_report(number, "plans") for number in (-3, 0)] == [[], []]
+    assert rest_in_report(1, "plans") == ["and 1 plan more, in the report"]
+    assert rest_in_report(2, "plans") == ["and 2 plans more, in the report"]
+    assert rest_in_report(2) == ["and 2 more, in the report"]

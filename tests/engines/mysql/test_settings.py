@@ -9,6 +9,7 @@ from steelyard.engines.mysql.settings import (
     SETTING_RULES,
     as_options,
     normal,
+    passed_over,
     refuse_slot_settings,
     same_value,
 )
@@ -195,3 +196,27 @@ def test_what_the_server_works_out_follows_from_what_was_set() -> None:
     instances = ("innodb_buffer_pool_instances", "1", "8")
     assert SETTING_RULES.follows(instances, ["innodb_buffer_pool_size"])
     assert not SETTING_RULES.follows(instances, ["innodb_doublewrite"])
+
+
+@pytest.mark.parametrize(
+    ("name", "does_nothing"),
+    [
+        ("loose_innodb_doublewrite", False),
+        ("Loose-Innodb-Doublewrite", False),
+        ("loose_skip_log_bin", False),
+        ("loose_loose_log_bin", False),
+        ("loose_skip_name_resolve", False),
+        ("loose_maximum_max_connections", False),
+        ("loose_innodb_double", False),  # cut short, and known by it
+        ("loose_innodb_chnage_buffering", True),
+        ("Loose-Innodb-Nothing", True),
+        ("loose_enable_nothing", True),
+        ("innodb_nothing", False),  # refused: it must be known
+        ("max_connections", False),
+    ],
+)
+def test_what_may_do_nothing_does_nothing_where_no_option_is_called_so(
+    name: str, *, does_nothing: bool
+) -> None:
+    known = ("innodb_doublewrite", "log_bin", "skip_name_resolve", "max_connections")
+    assert passed_over({name: "1"}, known) == (frozenset({name}) if does_nothing else frozenset())

@@ -8,8 +8,11 @@ import pytest
 
 from engines.mysql.fake_help import listing
 from steelyard.engines.account import Account
+from steelyard.engines.capabilities.settings import OptionalSettings
+from steelyard.engines.mysql.mysql import Mysql
 from steelyard.engines.mysql.validation import validate_settings
 from steelyard.model.errors import UsageError
+from steelyard.model.identity import Identity
 
 VARIABLES = {"innodb_buffer_pool_size": "134217728", "innodb_doublewrite": "TRUE"}
 REMOVED = (
@@ -44,3 +47,24 @@ def test_an_error_of_the_server_is_its_reason(place: Path, account: Account) -> 
     log = "2026-11-23T23:22:47.1Z 0 [ERROR] [MY-000067] [Server] unknown variable 'foo=1'."
     with pytest.raises(UsageError, match='unrecognized setting: "foo"'):
         validate_settings(NAME, listing(place, VARIABLES, log), account, {"foo": "1"})
+
+
+def test_a_warning_of_what_need_not_be_known_is_no_refusal(place: Path, account: Account) -> None:
+    """my_getopt.c reports it as a warning; a weighing says it, or refuses arms that are equal."""
+    warning = "2026-11-28 21:00:00 0 [Warning] mysqld: unknown variable 'loose-foo=1'"
+    error = "2026-11-28 21:00:00 0 [ERROR] mysqld: unknown variable 'bar=1'"
+    settings = {"loose_foo": "1"}
+    validate_settings(NAME, listing(place / "a", VARIABLES, warning), account, settings)
+    with pytest.raises(UsageError, match='unrecognized setting: "bar"'):
+        validate_settings(
+            NAME, listing(place / "b", VARIABLES, f"{warning}\n{error}"), account, settings
+        )
+
+
+def test_an_engine_names_what_does_nothing_in_its_servers(place: Path, account: Account) -> None:
+    identity = Identity("mariadb", "10.11.19", 101119, "", "", "", "npm", "/x", False)
+    engine = Mysql(listing(place, VARIABLES, REMOVED), identity, account)
+    settings = {"loose_innodb_buffer_pool_instances": "8", "loose-innodb-doublewrite": "ON"}
+    assert engine.unknown(settings) == {"loose_innodb_buffer_pool_instances"}
+    assert engine.unknown({"innodb_doublewrite": "ON"}) == frozenset()
+    assert isinstance(engine, OptionalSettings)

@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 
 from steelyard.engines.differences import SettingRules
-from steelyard.engines.engine import Engine
-from steelyard.model.errors import UsageError
+from steelyard.engines.engine import Engine, Settings
+from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.identity import BuildDefaults, Default
-from steelyard.running.preparing.build_comparison import compare_builds, require_unlike_builds
+from steelyard.running.preparing.build_comparison import (
+    compare_builds,
+    require_known_settings,
+    require_unlike_builds,
+    unknown_settings,
+)
+from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from story.asked import Silent, study_of
 from story.noop.engine import NoopEngine
@@ -287,3 +293,59 @@ def test_of_several_arms_the_one_is_named_that_is_the_controls_build() -> None:
     with pytest.raises(UsageError, match="newest and new are equal") as refused:
         require_unlike_builds(asked, {"new": one, "old": other, "newest": one})
     assert "--set arm.newest.version=VERSION" in str(refused.value.hint)
+
+
+class Loose(NoopEngine):
+    """Its servers know `known` and nothing else of what they need not know."""
+
+    known: tuple[str, ...] = ()
+
+    def unknown(self, settings: Settings) -> frozenset[str]:
+        return frozenset(n for n in settings if n.startswith("loose_") and n[6:] not in self.known)
+
+
+def loose(study: Study, **known: tuple[str, ...]) -> dict[str, Engine]:
+    """Arm → its engine; `known`: what that of an arm knows."""
+    engines: dict[str, Engine] = {}
+    for arm in study.every_arm:
+        engines[arm.name] = engine = Loose()
+        engine.known = known.get(arm.name, ())
+    return engines
+
+
+@pytest.mark.parametrize(
+    ("changes", "known", "refused"),
+    [
+        (["arm.settings.loose_a=1"], {}, True),
+        (["arm.settings.loose_a=1"], {"b": ("a",)}, False),
+        (["arm.settings.loose_a=1"], {"c": ("a",)}, True),  # as the control's is set alike
+        (["arm.settings.loose_a=1", "control.settings.loose_a=2"], {"c": ("a",)}, False),
+        (["arm.settings.loose_a=1", "control.settings.loose_b=2"], {}, True),
+        (["arm.settings.loose_a=1", "arm.settings.work=2"], {}, False),
+        (["arm.settings.loose_a=1", "arm.checksums=false"], {}, False),
+        (["arm.settings.loose_a=1", "arm.weight.double_work=3%"], {}, False),
+        (["settings.loose_a=1", "arm.settings.work=2"], {}, False),
+    ],
+)
+def test_arms_that_differ_in_what_does_nothing_alone_are_equal(
+    changes: list[str], known: dict[str, tuple[str, ...]], *, refused: bool
+) -> None:
+    """A server passes over what it need not know, in silence."""
+    asked = read_study("settings", ["control.name=c", "arm.name=b", *changes])
+    engines = loose(asked, **known)
+    if not refused:
+        require_known_settings(asked, engines)
+        return
+    with pytest.raises(StudyError, match="b and c are equal: loose_a") as error:
+        require_known_settings(asked, engines)
+    assert "without loose_" in (error.value.hint or "")
+
+
+def test_what_does_nothing_is_named_by_arm() -> None:
+    asked = read_study("settings", ["control.name=c", "arm.name=b", "settings.loose_a=1"])
+    assert unknown_settings(asked, loose(asked, b=("a",))) == {
+        "c": frozenset({"loose_a"}), "b": frozenset()
+    }  # fmt: skip
+    assert unknown_settings(asked, {arm: NoopEngine() for arm in ("b", "c")}) == {
+        "c": frozenset(), "b": frozenset()
+    }  # fmt: skip

@@ -18,6 +18,7 @@ from steelyard.running.preparing.needs import (
     require_effects,
     settings_of_unloaded,
 )
+from steelyard.running.preparing.standbys_and_poolers import require_connections
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.telemetry.doctor import kernel
@@ -334,3 +335,37 @@ def test_a_setting_that_a_loaded_module_has_not_is_refused_with_the_near_one() -
         settings_of_unloaded(study, reported, OF_POSTGRES, [READS])
     assert refused.value.hint == 'Perhaps you meant "auto_explain.log_analyze".'
     assert "There are auto_explain.log_analyze, auto_explain.log_timing." in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "clients", "changes", "allowed"),
+    [
+        (OF_POSTGRES, 91, [], 100),
+        (OF_POSTGRES, 90, [], None),
+        (SETTING_RULES, 90, [], None),
+        (SETTING_RULES, 141, [], None),
+        (SETTING_RULES, 142, [], 151),
+        (SETTING_RULES, 100, ["arm.settings.max-connections=60"], 60),
+        (SETTING_RULES, 100, ["settings.Max-Connections=60"], 60),
+        (SETTING_RULES, 100, ["arm.settings.loose_max_connections=60"], 60),
+        (SETTING_RULES, 300, ["settings.max-connections=310"], None),
+    ],
+)
+def test_clients_fit_into_what_a_server_takes_by_its_settings_or_usually(
+    rules: SettingRules, clients: int, changes: list[str], allowed: int | None
+) -> None:
+    """MySQL's options may be written with dashes, and its servers take 151 connections unasked."""
+    study = read_study("settings", ["arm.settings.a=1", f"workload.clients={clients}", *changes])
+    bare = {name: v for name, v in study.settings.items() if name != "max_connections"}
+    if not any("onnections" in change for change in changes):
+        study = study.model_copy(update={"settings": bare})
+    if allowed is None:
+        require_connections(study, ruled(study, rules))
+        return
+    with pytest.raises(StudyError, match=f"max_connections is {allowed}") as refused:
+        require_connections(study, ruled(study, rules))
+    typed = (refused.value.hint or "").removeprefix("--set ")
+    assert typed.endswith(f"={clients + 10}")
+    changes = ["arm.settings.a=1", f"workload.clients={clients}", *changes, typed]
+    again = read_study("settings", changes)
+    require_connections(again, ruled(again, rules))

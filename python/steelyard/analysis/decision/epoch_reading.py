@@ -144,21 +144,29 @@ def _geometric_log_ratio(arm: ArmTotals, control: ArmTotals) -> float:
     """ln of the ratio of geometric means: the mean of the log ratios of the times of the blocks,
     and of a query that has several blocks first their mean, so that each query weighs the same.
 
-    A query that failed or was given up counts with the time that it took until then: a timeout
-    counts as its limit and is never dropped. NaN where no block has both arms.
+    A query that failed or was given up is never dropped: a timeout counts as its limit. NaN where
+    no block has both arms.
     """
     of_control = {part.block: part for part in control.slices}
     ratios: dict[str | int, list[float]] = {}
     for part in arm.slices:
         if part.block in of_control and not part.excluded:
-            both = (max(part.busy_ns, 1), max(of_control[part.block].busy_ns, 1))
             of_script = ratios.setdefault(part.script or part.block, [])
-            of_script.append(math.log(both[0]) - math.log(both[1]))
+            of_script.append(_log_ratio_of_times(part, of_control[part.block]))
     return (
         float(np.mean([np.mean(of_script) for of_script in ratios.values()]))
         if ratios
         else math.nan
     )
+
+
+def _log_ratio_of_times(arm: SliceTotals, control: SliceTotals) -> float:
+    """Of one block. An execution that failed did no work, and however early its error came, it
+    counts as no quicker than the other arm's: a timeout is longer. Equal where both have one."""
+    ratio = math.log(max(arm.busy_ns, 1)) - math.log(max(control.busy_ns, 1))
+    if arm.failed:
+        ratio = max(ratio, 0.0)
+    return min(ratio, 0.0) if control.failed else ratio
 
 
 def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[float]:

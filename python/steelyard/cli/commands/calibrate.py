@@ -33,6 +33,7 @@ def calibrate(
     overrides: parameter.Overrides = None,
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
+    yes: parameter.YesAtAddress = False,
     seed: parameter.Seed = None,
     record: parameter.RecordPlace = None,
     resume: parameter.Resume = None,
@@ -43,6 +44,7 @@ def calibrate(
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
+    from steelyard.cli.options.address_options import require_agreed
     from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
     from steelyard.study.calibration import lay_out, parse_weight
 
@@ -50,9 +52,10 @@ def calibrate(
     shares = [parse_weight(text) for text in weight or ()]
     changes = changes_of(overrides, budget, workload, file)
     if resume is None:
-        chosen = _study(changes, account)
+        chosen = _study(changes, account, agreed=yes)
     else:
         chosen = resumed_study(resume, changed=bool(changes or shares))
+        require_agreed(chosen, agreed=yes)
         if new_ledger:
             raise UsageError("cannot begin a new ledger with a resumed weighing")
 
@@ -89,7 +92,7 @@ def calibrate(
             raise KeyboardInterrupt
 
 
-def _study(changes: Sequence[str], account: str | None) -> Study:
+def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False) -> Study:
     """The study of a calibration. UsageError: it would write at an address."""
     from steelyard.cli.options.address_options import agreed_at_address
     from steelyard.cli.options.weigh_options import resolve_profiles
@@ -97,4 +100,4 @@ def _study(changes: Sequence[str], account: str | None) -> Study:
     from steelyard.workloads.reading.resolved import resolve_workload
 
     study = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
-    return agreed_at_address(study, agreed=False)
+    return agreed_at_address(study, agreed=agreed)

@@ -198,7 +198,7 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
     else:
         typer.echo(render_verdict(verdict, terminal_width()))
     if not as_json:
-        for gate in gate_lines(conditions, verdict.contrasts):
+        for gate in gate_lines(conditions, verdict.every_contrast):
             typer.echo("\n".join(hanging(gate, sentence_width())))
 
 
@@ -209,7 +209,7 @@ def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
     if verdict.interrupted:
         with resumable_by("weigh", "--resume", verdict.record):
             raise KeyboardInterrupt
-    if any(condition.holds(verdict.contrasts) for condition in conditions):
+    if any(condition.holds(verdict.every_contrast) for condition in conditions):
         raise typer.Exit(FAILED)
 
 

@@ -34,16 +34,17 @@ def changes_of(
     pace: float | None = None,
     metric: str | None = None,
 ) -> list[str]:
-    """The options of a command as overrides of its study: another workload first, then `--set`. At
-    a pace the arms have the same throughput: their latencies are compared."""
+    """The options of a command as overrides of its study: another workload first, then a budget of
+    every layout, then `--set`, which may say that of one. At a pace the arms have the same
+    throughput: their latencies are compared."""
     changes: list[str] = [Change("workload", _workload(workload))] if workload else []
     if pace is not None:
         changes += [Change("workload.pace", pace), Change("decision.metric", "latency_mean")]
     changes += [Change("decision.metric", metric)] if metric is not None else []
-    changes += list(overrides or ())
     if budget:
         require_budget(budget)
         changes += [Change(f"budget.{key}", budget) for key in BUDGETS]
+    changes += list(overrides or ())
     changes += [Change("workload.scripts", _scripts(files))] if files else []
     return changes
 

@@ -71,6 +71,12 @@ Yes = Annotated[
         help="Agree to a base backup, scripts that write at an address, or databases made there.",
     ),
 ]
+YesAtAddress = Annotated[
+    bool,
+    typer.Option(
+        "--yes", help="Agree to scripts that write at an address, or databases made there."
+    ),
+]
 SweepOf = Annotated[
     str | None,
     typer.Option("--sweep", metavar="KEY=V,V,...", help="Weigh at several values of a key."),

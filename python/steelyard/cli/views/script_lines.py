@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
-from steelyard.cli.views.text_layout import contrast_table, wrapped
+from steelyard.cli.views.text_layout import contrast_table, rest_in_report, wrapped
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.answer.scripts import (
@@ -56,8 +56,7 @@ def _worst_first(
         if row["side"] != "unchanged" and row["sql"]:
             lines.append(f"{_INDENT}{shorten(row['sql'], width - 2, placeholder=' …')}")
         lines += wrapped(f"plan: {row['plan']}", width, _INDENT) if row["plan"] else []
-    more = len(rows) - most
-    return [*lines, f"and {more} more, in the report"] if more > 0 else lines
+    return [*lines, *rest_in_report(len(rows) - most)]
 
 
 def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
@@ -74,8 +73,7 @@ def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
         ]
         rows = statement_cost_rows(short)
         lines += contrast_table("an execution of", about[0].control, arm, rows, width)
-        more = len(about) - len(rows)
-        lines += [f"and {more} more, in the report"] if more > 0 else []
+        lines += rest_in_report(len(about) - len(rows))
     return lines
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.model.files.columns import columns_of, letter_columns, padded
 from steelyard.model.files.printable import printable_line
 from steelyard.model.files.shortened import apart
+from steelyard.model.units import counted
 
 MOST_COLUMNS = 120
 WHOLE = 100_000
@@ -66,6 +67,13 @@ def escaped(line: str) -> str:
         else character
         for character in line
     )
+
+
+def rest_in_report(left_out: int, noun: str = "") -> list[str]:
+    """Beneath a list that was cut: `"and 2 plans more, in the report"`; none where it is whole.
+    `noun`: in the plural."""
+    number = counted(left_out, noun) if noun else str(left_out)
+    return [f"and {number} more, in the report"] if left_out > 0 else []
 
 
 def wrapped(text: str, width: int, indent: str) -> list[str]:

@@ -12,9 +12,9 @@ from textwrap import shorten
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.script_lines import query_lines, script_lines, statement_cost_lines
-from steelyard.cli.views.text_layout import contrast_table, wrapped
+from steelyard.cli.views.text_layout import contrast_table, rest_in_report, wrapped
 from steelyard.model.threat import Threat, ThreatKind
-from steelyard.model.units import NS_PER_S, counted, format_duration
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
 from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
@@ -50,7 +50,7 @@ _MOST_PLANS, _SHORT_STATEMENT = 3, 44
 def render_verdict(verdict: Verdict, width: int) -> str:
     """The whole summary as plain lines no wider than `width` (at least 50), colourless."""
     width = max(width, _LEAST_WIDTH)
-    contrasts = (*verdict.contrasts, *verdict.pairs)
+    contrasts = verdict.every_contrast
     blocks = [
         contrast_lines(
             contrast,
@@ -253,9 +253,7 @@ def _plans(verdict: Verdict, width: int) -> list[str]:
         arm = f" of {plan.arm}" if several else ""
         statement = shorten(plan.statement, _SHORT_STATEMENT, placeholder=" …")
         lines += wrapped(f"plan{arm} flipped: {flip}{time} ({statement})", width, "")
-    left_out = len(plans) - _MOST_PLANS
-    more_plans = counted(left_out, "plans")
-    return [*lines, *([f"and {more_plans} more, in the report"] if left_out > 0 else [])]
+    return [*lines, *rest_in_report(len(plans) - _MOST_PLANS, "plans")]
 
 
 def _script_of(plan: FlippedPlan) -> str:

@@ -12,10 +12,11 @@ import shlex
 import subprocess
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.cli.command_line import say
+from steelyard.cli.options.address_options import require_agreed
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.history.bisect import (
@@ -70,6 +71,8 @@ class BisectRequest:
     account: str | None
     command: tuple[str, ...]
     as_json: bool
+    agreed: bool = False
+    """To write at an address."""
 
 
 def begin_bisect(request: BisectRequest) -> None:
@@ -94,15 +97,20 @@ def begin_bisect(request: BisectRequest) -> None:
     )
     if not plan.build:  # a value that no arm can have is refused before any work
         for place in plan.places:
-            _study_at(plan, place, place)
+            study = _study_at(plan, place, place)
+            if study.is_external:
+                require_agreed(resolve_workload(study), agreed=request.agreed)
     usual = f"bisect-{Path(request.study).stem}"
     campaign = BISECTION.begin(request.record, usual, plan.to_json(), request.account)
-    _search(plan, campaign, as_json=request.as_json)
+    _search(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
 
 
-def resume_bisect(folder: Path, account: str | None, *, as_json: bool) -> None:
-    """Go on where it was interrupted; weighings that are complete are read."""
-    campaign = BISECTION.open(folder, account)
+def resume_bisect(
+    folder: Path, account: str | None, *, as_json: bool, agreed: bool = False
+) -> None:
+    """Go on where it was interrupted; weighings that are complete are read. `agreed`: to write at
+    an address."""
+    campaign = replace(BISECTION.open(folder, account), agreed=agreed)
     plan = BisectPlan.of_json(campaign.plan(), str(campaign.plan_file))
     _search(plan, campaign, as_json=as_json)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import agreed_at_address
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.cli.views.text_layout import terminal_width, wrapped
 from steelyard.cli.views.verdict_view import render_verdict
@@ -161,7 +160,15 @@ def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
 
 def _study_without_arms(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
-    study = resolve_workload(read_study(request.study, changes))
+    study = read_study(request.study, changes)
+    if study.is_external:
+        raise UsageError(
+            f'cannot search at an address: candidates of study "{study.name}" are servers that are '
+            "started with their settings",
+            hint="Leave the address out; settings of sessions are weighed one by one: steelyard "
+            "weigh sessions --address DSN -f FILE --set arm.settings.NAME=VALUE",
+        )
+    study = resolve_workload(study)
     if study.control.profile is not None:
         raise UsageError(
             f'cannot search against a profile: control "{study.control.name}" of study '
@@ -169,7 +176,6 @@ def _study_without_arms(request: SearchRequest) -> Study:
             hint="Name a study whose control has settings: --study tuning. The first candidate is "
             "the profile.",
         )
-    study = agreed_at_address(study, agreed=False)
     return study.model_copy(update={"arms": study.arms[:1], "factors": None, "fraction": None})
 
 

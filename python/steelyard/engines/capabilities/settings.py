@@ -21,6 +21,14 @@ class SettingsCheck(Protocol):
 
 
 @runtime_checkable
+class OptionalSettings(Protocol):
+    """An engine to which a study may give settings that it need not know."""
+
+    def unknown(self, settings: Settings) -> frozenset[str]:
+        """Of these, as they are written, those that it need not know and that do nothing."""
+
+
+@runtime_checkable
 class AllowedSettings(Protocol):
     """An engine that can report what its builds accept for each setting."""
 

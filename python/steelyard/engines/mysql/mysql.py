@@ -26,6 +26,8 @@ from steelyard.engines.mysql.settings import (
     LOAD_SETTINGS,
     SETTING_RULES,
     defaults_of,
+    is_optional,
+    passed_over,
 )
 from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
 from steelyard.engines.mysql.validation import validate_settings
@@ -37,8 +39,8 @@ from steelyard.model.identity import BuildDefaults, Default, Identity
 class Mysql:
     """A build of MySQL or MariaDB that the account can run.
 
-    Implements TemplateEngine, LoadableEngine, SettingsCheck, ComparableBuild, CycleSettings,
-    OwnTimeSettings and NeedsMemory.
+    Implements TemplateEngine, LoadableEngine, SettingsCheck, OptionalSettings, ComparableBuild,
+    CycleSettings, OwnTimeSettings and NeedsMemory.
     """
 
     protections = (CRC32, UNPROTECTED)
@@ -61,6 +63,12 @@ class Mysql:
     def validate(self, settings: Settings) -> None:
         """UsageError for an unknown setting, ServerError for a value this build does not take."""
         validate_settings(product(self._identity), self._build, self._account, settings)
+
+    def unknown(self, settings: Settings) -> frozenset[str]:
+        """Those behind loose_ by which its servers do nothing: unknown ones, or removed."""
+        if not any(map(is_optional, settings)):
+            return frozenset()
+        return passed_over(settings, defaults_of(self._build, self._account))
 
     def memory_need(self, settings: Settings) -> MemoryNeed:
         """Its buffer pool, and whether that stands in huge pages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -97,6 +98,7 @@ def reported_name(option: str) -> str:
 
 SETTING_RULES = SettingRules(
     name_of=reported_name,
+    usual_connections=151,
     slot=SLOT_SETTINGS | SLOT_RULES,
     places=frozenset(
         {"character_sets_dir", "plugin_dir", "ft_stopword_file", "tls_version", "lc_messages_dir"}
@@ -207,6 +209,27 @@ def _option(name: str, value: str) -> str:
 
 _SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50, "e": 1 << 60}
 _WORDS = {"on": 1.0, "true": 1.0, "yes": 1.0, "off": 0.0, "false": 0.0, "no": 0.0}
+
+
+def passed_over(settings: Settings, known: Collection[str]) -> frozenset[str]:
+    """Of settings behind loose_, those of which no option has the name or begins with it (one may
+    be cut short as far as no other begins so: findopt of mysys/my_getopt.c)."""
+    return frozenset(
+        name
+        for name in filter(is_optional, settings)
+        if not any(option.startswith(form) for option in known for form in _forms(name))
+    )
+
+
+def is_optional(name: str) -> bool:
+    """Whether a server that does not know a setting passes over it."""
+    return name.lower().replace("-", "_").startswith("loose_")
+
+
+def _forms(name: str) -> set[str]:
+    """What an option may be called that is meant by a name."""
+    [option] = normal({name: ""})
+    return {option.removeprefix("loose_"), reported_name(name), _MODIFIERS.sub("", option)}
 
 
 def same_value(written: str, parsed: str) -> bool:

@@ -13,6 +13,7 @@ from steelyard.engines.mysql.life.server import quoted, reason
 from steelyard.engines.mysql.settings import (
     defaults_of,
     help_of,
+    is_optional,
     listed_in,
     normal,
     refuse_slot_settings,
@@ -34,7 +35,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     """
     refuse_slot_settings(settings)
     status, output = help_of(build, account, settings)
-    unknown = _UNKNOWN.search(output)
+    unknown = next((m for m in _UNKNOWN.finditer(output) if not is_optional(m[1])), None)
     if unknown is not None:
         setting = unknown[1].lower().replace("-", "_")
         near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)

@@ -42,6 +42,7 @@ from steelyard.running.turns.pilot import (
     WARM_UP_S,
     PilotLook,
     choose_turns,
+    idle_length_notes,
     is_continuous,
     limits_by_arm,
     look_at_arms,
@@ -84,6 +85,8 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
         arm: engines[arm].cycle(run.settings).largest_scale for arm, run in pilot.arms.items()
     }
     require_scale(study, scales)
+    for note in idle_length_notes(study, turns.name):
+        progress.note(note)
     try:
         return choose_turns(setup.laid_out(turns), pilot, progress)
     except StudyError as refused:

@@ -37,17 +37,24 @@ def choose_layout(
 ) -> ChosenLayout:
     """The layout, and why: what acts through checkpoints is measured over their cycles, of all arms
     at once where memory has `room` for them. StudyError where the study cannot be weighed so."""
+    chosen = preferred_layout(study, scripts, room)
+    if not study.is_external:
+        layout = LAYOUTS[chosen.name]
+        layout.require(study)
+        layout.require_room(room)
+    return chosen
+
+
+def preferred_layout(
+    study: Study, scripts: tuple[Script, ...], room: Room = lambda: None
+) -> ChosenLayout:
+    """The layout that suits the question, whether or not budget and memory hold it."""
     if study.is_external:
         why = "an address is neither started nor stopped"
         return ChosenLayout(name=SLICES, why=why)
     if study.layout != "auto":
-        chosen = ChosenLayout(name=study.layout, why="the study says so")
-    else:
-        chosen = _by_treatment(study, scripts, room)
-    layout = LAYOUTS[chosen.name]
-    layout.require(study)
-    layout.require_room(room)
-    return chosen
+        return ChosenLayout(name=study.layout, why="the study says so")
+    return _by_treatment(study, scripts, room)
 
 
 def resumed_layout(opened: OpenRecord, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from steelyard.engines.capabilities.settings import ComparableBuild, SettingsCheck
+from steelyard.engines.capabilities.settings import ComparableBuild, OptionalSettings, SettingsCheck
 from steelyard.engines.differences import VERSION, Alignment, compare_defaults, same_build
 from steelyard.engines.engine import Engine
 from steelyard.engines.loading import StoresValues
-from steelyard.model.errors import EngineError, UsageError
+from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.model.identity import BuildDefaults
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.stopwatch import Progress
@@ -82,6 +82,37 @@ def require_unlike_builds(study: Study, engines: Mapping[str, Engine]) -> None:
                 f'"{theirs.bindir}" is the build of both',
                 hint=f"Give the arm another build (--set {key}.version=VERSION; `steelyard "
                 "engines` lists them), or weigh equal arms as such: steelyard weigh aa",
+            )
+
+
+def unknown_settings(study: Study, engines: Mapping[str, Engine]) -> dict[str, frozenset[str]]:
+    """Arm → its settings that its server need not know, and that do nothing there."""
+    return {
+        arm.name: engine.unknown(study.settings_of(arm))
+        if isinstance(engine := engines[arm.name], OptionalSettings)
+        else frozenset()
+        for arm in study.every_arm
+    }
+
+
+def require_known_settings(study: Study, engines: Mapping[str, Engine]) -> None:
+    """StudyError: such settings alone set an arm apart from the control."""
+    unknown, control = unknown_settings(study, engines), study.control
+    for arm in study.arms:
+        differing = study.declared_differences(arm)
+        sides = [(unknown[side.name], study.settings_of(side)) for side in (control, arm)]
+        idle = {
+            name
+            for name in differing
+            if (having := [passed for passed, settings in sides if name in settings])
+            and all(name in passed for passed in having)
+        }
+        if idle and idle == differing and is_alone(study, arm):
+            names = ", ".join(sorted(idle))
+            raise StudyError(
+                f"{arm.name} and {control.name} are equal: {names} does nothing in their servers",
+                hint="Write it without loose_, and why is said; or weigh equal arms as such: "
+                "steelyard weigh aa",
             )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
-from itertools import chain
 
 from steelyard.engines.differences import VERSION, apart, builds_differ, compare, same_build
 from steelyard.evaluation.threats.inspection import (
@@ -19,7 +17,6 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.record.environment import (
-    OF_SCRIPT,
     ArmDifferences,
     ArmInspection,
     Environment,
@@ -27,14 +24,20 @@ from steelyard.record.environment import (
 )
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
-from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.record import Record
 from steelyard.running.layouts.choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
+from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.aa_ledger import consult
-from steelyard.running.preparing.build_comparison import is_alone
+from steelyard.running.preparing.build_comparison import is_alone, unknown_settings
 from steelyard.running.preparing.needs import settings_of_unloaded
 from steelyard.running.preparing.places import changes_of_places
 from steelyard.running.preparing.recording import Question
+from steelyard.running.preparing.same_work import (
+    changes_of_loads,
+    files_of_loads,
+    require_same_work,
+)
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
@@ -79,7 +82,11 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
     if question.resume is None:  # a plan that was made keeps what it set
         LAYOUTS[setup.layout.name].require_time_scale(setup, arms.settings)
     environment, changes = _kept_environment(setup, arms.environment)
-    for note in (*source_notes(environment.source), *bare_settings(setup.study, arms.settings)):
+    for note in (
+        *source_notes(environment.source),
+        *bare_settings(setup.study, arms.settings),
+        *_passed_over(setup),
+    ):
         progress.note(note)
     for name, module in arms.unloaded.items():
         progress.note(f"{name} has no effect: {module} is not loaded")
@@ -124,22 +131,32 @@ def bare_settings(study: Study, reported: Mapping[str, Mapping[str, str]]) -> It
     yield from bare
 
 
+def _passed_over(setup: Setup) -> Iterator[str]:
+    """Settings that servers of arms do not know, where they need not."""
+    if isinstance(setup.slots, Slots):
+        engines = {name: prepared.engine for name, prepared in setup.slots.arms.items()}
+        for arm, names in unknown_settings(setup.study, engines).items():
+            if names:
+                yield f"{', '.join(sorted(names))} does nothing in the server of {arm}"
+
+
 def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
     host = setup.laboratory.host
     with setup.started_arms(0, "restore") as started, setup.phase("inspect"):
         if executes:
             setup = execute_scripts(setup, started, progress)
         environment = host.environment(started, setup.scripts, setup.slots.template)
+        files = {**environment.files, **files_of_loads(setup.templates)}
         if setup.laid is not None:
             environment = environment.model_copy(
                 update={"source": setup.laid.told(environment.source)}
             )
-        workload = setup.study.workload.model_dump(mode="json")
+        update = {"files": files, "workload": setup.study.workload.model_dump(mode="json")}
         settings = hidden_settings({arm: settings_of(each) for arm, each in started.items()})
         rules = setup.slots.setting_rules
         return _Arms(
             setup,
-            _with_record(environment, setup.record).model_copy(update={"workload": workload}),
+            _with_record(environment, setup.record).model_copy(update=update),
             settings,
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
@@ -242,11 +259,12 @@ def _kept_environment(
     if earlier is None:
         setup.record.write(ENVIRONMENT, environment.to_json())
         return environment, ()
-    _require_same_work(setup.record, earlier, environment)
+    require_same_work(setup.record, earlier, environment)
     changes = machines_differ(earlier.machine.model_dump(), environment.machine.model_dump())
     before, now = earlier.steelyard.version, environment.steelyard.version
     if before and before != now:
         changes.append(f"Steelyard was {before}, is {now}")
+    changes += changes_of_loads(earlier, environment)
     every = (*_changes_so_far(setup.record), *changes)  # of every sitting
     every += tuple(_other_conditions(setup, earlier, environment))
     return earlier, tuple(dict.fromkeys(every))
@@ -269,46 +287,6 @@ def _changes_so_far(record: Record) -> tuple[str, ...]:
     if not (record.directory / INSPECTION).exists():
         return ()
     return Inspection.of_json(record.read(INSPECTION), INSPECTION).machine_changes
-
-
-def _require_same_work(record: Record, before: Environment, now: Environment) -> None:
-    """UsageError: a script or a build is another one than that of the epochs there are, so that
-    those to come would be of other work."""
-    changed = next(chain(_other_scripts(before, now), _other_builds(before, now)), None)
-    if changed is not None:
-        study = shlex.quote(str(record.directory / STUDY_FILE))
-        raise UsageError(
-            f'cannot resume "{record.directory}": {changed}',
-            detail="The epochs that are measured, and those to come, would be of two kinds.",
-            hint=f"Put it back as it was, or weigh anew: steelyard weigh {study}",
-        )
-
-
-def _other_scripts(before: Environment, now: Environment) -> Iterator[str]:
-    """In words; an older record may hold no hashes."""
-    ours, theirs = (
-        {what: digest for what, digest in each.files.items() if what.startswith(OF_SCRIPT)}
-        for each in (before, now)
-    )
-    for what in sorted({*ours, *theirs}) if ours else ():
-        if ours.get(what) != theirs.get(what):
-            name = what.removeprefix(OF_SCRIPT)
-            yield f'script "{name}" is not what it was when the weighing began'
-
-
-def _other_builds(before: Environment, now: Environment) -> Iterator[str]:
-    """In words; where their programs are is no part of what they are."""
-    for arm, facts in before.arms.items():
-        build = now.arms[arm].build if arm in now.arms else {}
-        for key in _OF_A_BUILD:
-            if key in facts.build and key in build and facts.build[key] != build[key]:
-                yield (
-                    f'the build of arm "{arm}" is another one: its {key} was '
-                    f'"{facts.build[key]}", is "{build[key]}"'
-                )
-
-
-_OF_A_BUILD = ("kind", "version", "builder", "configure", "cflags", "assertions")
 
 
 def _consult(

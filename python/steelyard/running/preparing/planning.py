@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.analysis.decision.looks import ALPHAS
-from steelyard.model.errors import RecordError
+from steelyard.model.errors import RecordError, StudyError
+from steelyard.record.environment import OF_SCRIPT
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.plan import BuildDefaultDifferences, Choices, Loads, LoadsOfArm, Plan
-from steelyard.record.reader import read_verdict
+from steelyard.record.reader import read_environment, read_study_file, read_verdict
 from steelyard.record.record import FORMAT, PLAN, STUDY_FILE, Record, stamp
 from steelyard.running.measuring.counted import counted_blocks
 from steelyard.running.measuring.load import thread_count
@@ -145,27 +146,44 @@ def _loads(setup: Setup) -> Loads:
 
 
 def attempt_number(record: Record, study: Study) -> int:
-    """1, or one more than the attempts of this study beside this record that were inconclusive.
+    """1, or one more than the attempts at this question beside this record that were inconclusive.
 
     A weighing repeated because it was inconclusive gets more chances to be wrong: 10 % after two.
+    It is one whatever it is called and however much it measures: a longer budget is the usual way.
     Arms judged separately are not asked for a decision, so there is nothing to try again.
     """
     if study.decision.judged == "separately":
         return 1
-    text = (record.directory / "study.toml").read_text(encoding="utf-8")
-    attempts = 0
+    question, attempts = _question(record), 0
     for sibling in sorted(_siblings(record.directory)):
         try:
             earlier = Record.open(sibling)
-            same = (sibling / "study.toml").read_text(encoding="utf-8") == text
-            verdict = read_verdict(earlier) if same else None
-        except (RecordError, OSError):
+            verdict = read_verdict(earlier) if question == _question(earlier) else None
+        except (RecordError, StudyError, OSError):
             continue
         if verdict is not None and verdict.contrasts[0].verdict == "inconclusive":
             attempts += 1
         elif verdict is not None:
             attempts = 0
     return attempts + 1
+
+
+def _question(record: Record) -> tuple[str, dict[str, str]]:
+    """What a record asks: its study without its words, how much is measured and until when, and
+    where processes are placed; and the texts of its scripts."""
+    left_out: dict[str, Any] = {
+        **dict.fromkeys(("name", "title", "question", "group", "answer"), True),
+        **dict.fromkeys(("budget", "placement"), True),
+        "decision": {"margin", "first_verdict", "open_ended", "judged"},
+        "workload": {"threads", "loads", "timed"},
+        "source": {"partial", "backup"},
+        "control": {"role", "price"},
+        "arms": {"__all__": {"role", "price"}},
+    }
+    study, environment = read_study_file(record), read_environment(record)
+    files = {} if environment is None else environment.files
+    scripts = {what: digest for what, digest in files.items() if what.startswith(OF_SCRIPT)}
+    return study.model_dump_json(exclude=left_out), scripts
 
 
 def _siblings(directory: Path) -> list[Path]:

@@ -30,6 +30,7 @@ from steelyard.running.measuring.slots import Prepared, Slots
 from steelyard.running.preparing.build_comparison import (
     BuildComparison,
     compare_builds,
+    require_known_settings,
     require_unlike_builds,
 )
 from steelyard.running.preparing.memory_cap import cap_memory
@@ -43,23 +44,22 @@ from steelyard.running.preparing.needs import (
 from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.server_settings import (
-    OWN_CONNECTIONS,
     LaidSettings,
     lay_settings,
 )
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.preparing.standbys_and_poolers import (
-    connections_of,
     data_directories,
     replication_of,
+    require_connections,
     require_poolers,
     require_replicated_work,
     standbys_of,
 )
 from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.pilot import idle_length_notes
 from steelyard.study.arm import Arm
 from steelyard.study.design import draw_design
-from steelyard.study.naming import settings_table
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import data_bytes
 
@@ -87,7 +87,7 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
         layout = LAYOUTS[chosen.name]
         places = None if study.is_external else open_places(study, laboratory)
         slots, builds, memory, laid = (
-            (*_reach(opened, data, laboratory, progress), None, None)
+            (*_reach(opened, data, laboratory, layout, progress), None, None)
             if places is None
             else _own_servers(opened, data, engines, laboratory, layout, places, progress)
         )
@@ -144,12 +144,11 @@ def _own_servers(
         effective = study if laid is None else laid.in_effect(study)
         require_needs(effective, engines, laboratory)
         require_poolers(effective, engines)
-        _require_connections(effective)
+        require_connections(effective, engines)
         memory = cap_memory(effective, engines, laboratory, at_once=at_once)
         builds = compare_builds(effective, engines, laboratory, progress)
     _note_other_loads(laboratory, progress)
-    announcement = "" if opened.resumed else layout.announcement(study)
-    for note in filter(None, (announcement, places.note)):
+    for note in filter(None, (*_announced(opened, layout), places.note)):
         progress.note(note)
     with stopwatch("load data"):
         templates = _templates(study, engines, builds, data, progress)
@@ -163,7 +162,11 @@ def _own_servers(
 
 
 def _reach(
-    opened: OpenRecord, data: WorkloadData, laboratory: Laboratory, progress: Progress
+    opened: OpenRecord,
+    data: WorkloadData,
+    laboratory: Laboratory,
+    layout: Layout,
+    progress: Progress,
 ) -> tuple[Sessions, BuildComparison]:
     """The arms at their addresses; nothing is started, and nothing made yet. UsageError: a server
     does not hold what the scripts work on, or lets sessions write that are not to."""
@@ -178,7 +181,7 @@ def _reach(
         require_read_only(study, arms)
         for instance in () if study.uses_own_databases else arms.values():
             data.require_loaded(instance)
-        for notice in notices(arms):
+        for notice in (*_announced(opened, layout), *notices(arms)):
             progress.note(notice)
         for arm, taken_ns in round_trips(arms).items():
             progress.note(f"a round trip of {arm} takes {format_duration(taken_ns)}")
@@ -187,6 +190,14 @@ def _reach(
     if study.uses_own_databases:
         return Databases(arms, data.fill, opened.spent.stopwatch, progress), same
     return Sessions(arms), same
+
+
+def _announced(opened: OpenRecord, layout: Layout) -> Iterator[str]:
+    """What a weighing takes at most, and which lengths of its study are not of its layout."""
+    study = opened.question.study
+    if not opened.resumed:
+        words = layout.announcement(study), *idle_length_notes(study, layout.name)
+        yield from filter(None, words)
 
 
 def _note_other_loads(laboratory: Laboratory, progress: Progress) -> None:
@@ -216,6 +227,7 @@ def _engines(
         require_unlike_builds(study, engines)
         require_abilities(study, engines)
         require_effects(study, engines, data.scripts)
+        require_known_settings(study, engines)
         usual = {} if study.source is None else study.source.beneath
         for arm in study.every_arm:
             engine = engines[arm.name]
@@ -309,21 +321,6 @@ def _reached(study: Study, engine: Engine, settings: Settings) -> Settings:
             hint='Leave out "connect".',
         )
     return {**settings, **engine.listening(encrypted=TLS in ways)}
-
-
-def _require_connections(study: Study) -> None:
-    """StudyError where an arm's server would not take all clients, and us beside them."""
-    for arm in study.every_arm:
-        clients, table = connections_of(study, arm), settings_table(study, arm, "max_connections")
-        text = study.settings_of(arm).get("max_connections", "100")
-        allowed = whole_number(text) or 0  # what is no number the server refuses itself
-        if allowed and clients + OWN_CONNECTIONS > allowed:
-            raise StudyError(
-                f'{clients} clients are more than arm "{arm.name}" takes: '
-                f"max_connections is {allowed}",
-                detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
-                hint=f"--set {table}.max_connections={clients + OWN_CONNECTIONS}",
-            )
 
 
 def _templates(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from steelyard.analysis.pilot.batch_means import choose_placement
@@ -75,6 +76,12 @@ class Setup:
         if isinstance(self.slots, Slots):
             return self.slots
         raise StudyError("whole checkpoint cycles need servers that we start and stop")
+
+    @property
+    def templates(self) -> Mapping[str, Sequence[Path]]:
+        """Arm → the loads of its data; none of servers that are not ours."""
+        arms = self.slots.arms if isinstance(self.slots, Slots) else {}
+        return {name: prepared.templates for name, prepared in arms.items()}
 
     @property
     def placement(self) -> Reasoned[Placement]:

@@ -11,8 +11,11 @@ from steelyard.engines.capabilities.external import PoolerPlan
 from steelyard.engines.capabilities.replication import Replicating, Standbys
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import StudyError
+from steelyard.model.units import whole_number
 from steelyard.running.measuring.ways_in import pooler_plan
+from steelyard.running.preparing.server_settings import OWN_CONNECTIONS
 from steelyard.study.arm import Arm
+from steelyard.study.naming import settings_table
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -101,3 +104,22 @@ def connections_of(study: Study, arm: Arm) -> int:
     shared = pooler is not None and pooler.name == "pgbouncer"
     clients = study.workload.clients
     return min(clients, pooler.connections) if shared and pooler is not None else clients
+
+
+def require_connections(study: Study, engines: Mapping[str, Engine]) -> None:
+    """StudyError where an arm's server would not take all clients, and us beside them."""
+    for arm in study.every_arm:
+        rules, settings = engines[arm.name].setting_rules, study.settings_of(arm)
+        *_, key = (_LIMIT, *(key for key in settings if rules.name_of(key) == _LIMIT))  # the last
+        clients = connections_of(study, arm)
+        text = settings.get(key, str(rules.usual_connections))
+        allowed = whole_number(text) or 0  # what is no number the server refuses itself
+        if allowed and clients + OWN_CONNECTIONS > allowed:
+            raise StudyError(
+                f'{clients} clients are more than arm "{arm.name}" takes: {_LIMIT} is {allowed}',
+                detail=f"{OWN_CONNECTIONS} connections are needed beside them.",
+                hint=f"--set {settings_table(study, arm, key)}.{key}={clients + OWN_CONNECTIONS}",
+            )
+
+
+_LIMIT = "max_connections"

@@ -8,7 +8,7 @@ takes beside its load. Nothing of it enters an estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
@@ -35,6 +35,7 @@ from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.apart import require_apart
 from steelyard.running.turns.solo_run import SECOND_NS, SoloRun, cycle_engine, drive_alone
+from steelyard.study.budget import BUDGETS
 from steelyard.study.study import Study
 
 LATENCIES_A_SLICE = 20
@@ -196,6 +197,16 @@ def cost_words(study: Study) -> str:
         "where it was not, and each arm watched alone for up to "
         f"{format_duration(round(look_s * NS_PER_S))}"
     )
+
+
+def idle_length_notes(study: Study, layout: str) -> Iterator[str]:
+    """One note of each length that a study gives to layouts other than its own, and not to that."""
+    for key in study.budget.lengths_elsewhere(layout):
+        length = format_duration(getattr(study.budget, key))
+        yield (
+            f"budget.{key} = {length} is of {BUDGETS[key]}, and this is weighed in {layout}, for "
+            f"{format_duration(study.budget.length_ns(layout))}: --budget says how long for each"
+        )
 
 
 def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:

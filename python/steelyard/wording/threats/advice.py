@@ -234,8 +234,8 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         "let it run to its end, or take what was shown for the end",
     ),
     ThreatKind.MACHINE_CHANGED: ThreatWords(
-        "the weighing was resumed on another machine, kernel or build",
-        "the comparison inside every epoch stands; the effect may differ between the machines",
+        "the weighing was resumed on another machine, kernel or build, or on data loaded anew",
+        "the comparison inside every epoch stands; the effect may differ between the sittings",
     ),
     ThreatKind.OTHER_LOAD: ThreatWords(
         "it takes processors, memory and storage at times of its own, and slows whichever "

@@ -117,6 +117,47 @@ def test_what_cannot_be_read_is_left_to_the_copy(content: list[bytes]) -> None:
     assert accepts("nothing", 11)
 
 
+def rows_of(major: int, **databases: bool) -> bytes:
+    """A page of pg_database whose rows are as long as that version's; `databases`: name → whether
+    it is a template."""
+    at, length = (204, 236) if major < 15 else (77, 112)
+    page, end, pointers = bytearray(PAGE), PAGE, []
+    for oid, (name, is_template) in enumerate(databases.items(), 16384):
+        data = bytearray(struct.pack("=I64s", oid, name.encode()).ljust(length, b"\0"))
+        data[at] = is_template
+        head = struct.pack("=II4x6xHHB", 3, 0, 0, COMMITTED, 24).ljust(24, b"\0")
+        row = head + data
+        end -= -(-len(row) // 8) * 8
+        page[end : end + len(row)] = row
+        pointers.append((end | 1 << 15 | len(row) << 17).to_bytes(4, "little"))
+    page[24 : 24 + 4 * len(pointers)] = b"".join(pointers)
+    page[12:14] = (24 + 4 * len(pointers)).to_bytes(2, "little")
+    return bytes(page)
+
+
+@pytest.mark.parametrize("major", [12, 14, 15, 17, 18])
+@given(
+    names=st.sets(st.text("abxyz_09", min_size=1, max_size=63), max_size=5),
+    templates=st.sets(st.text("klm", min_size=1, max_size=9), max_size=3),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_several_databases_of_which_none_is_named_are_refused_before_they_are_copied(
+    content: list[bytes], major: int, names: set[str], templates: set[str]
+) -> None:
+    usual = {"postgres": False, "template0": True, "template1": True}
+    own, others = dict.fromkeys(names, False), dict.fromkeys(templates, True)
+    content[:] = [rows_of(major, **usual, **others), rows_of(major, **own)]
+    if len(names) < 2:
+        import_cluster._require_database(Path("/nowhere"), None, major)
+        return
+    with pytest.raises(UsageError, match="cannot choose among several databases") as refused:
+        import_cluster._require_database(Path("/nowhere"), None, major)
+    assert refused.value.detail == f"There are {', '.join(sorted(names))}."
+    assert refused.value.hint == "Name one: --database NAME"
+    for name in names:
+        import_cluster._require_database(Path("/nowhere"), name, major)
+
+
 @pytest.mark.parametrize(("state", "refused"), [(1, True), (2, False), (5, False), (6, False)])
 def test_a_database_that_only_the_log_holds_is_not_missed(
     content: list[bytes], tmp_path: Path, state: int, refused: bool

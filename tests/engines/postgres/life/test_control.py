@@ -13,11 +13,13 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
     CONTROL_FILE,
     LIMITS,
+    SHUT_DOWN,
     ControlBeginning,
     limits_of,
     read_beginning,
     read_layout,
     stopped_identifier,
+    stored_state,
 )
 
 UNKNOWN = 1999
@@ -88,3 +90,15 @@ def test_limits_of_an_unknown_version_are_not_known(directory: Path) -> None:
     assert limits_of(directory) == {}
     (directory / CONTROL_FILE).unlink()
     assert limits_of(directory) == {}
+
+
+def test_the_state_of_a_cluster_is_none_where_its_control_file_cannot_be_read(
+    directory: Path,
+) -> None:
+    for state in (SHUT_DOWN, SHUT_DOWN + 4):
+        write(directory, UNKNOWN, state=state)
+        assert stored_state(directory) == state
+    (directory / CONTROL_FILE).write_bytes(b"short")
+    assert stored_state(directory) is None
+    (directory / CONTROL_FILE).unlink()
+    assert stored_state(directory) is None

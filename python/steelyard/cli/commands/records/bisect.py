@@ -40,6 +40,7 @@ def bisect(
     overrides: parameter.Overrides = None,
     file: parameter.Scripts = None,
     workload: parameter.Workload = None,
+    yes: parameter.YesAtAddress = False,
     seed: parameter.Seed = None,
     record: parameter.RecordPlace = None,
     resume: parameter.Resume = None,
@@ -55,7 +56,7 @@ def bisect(
     if resume is not None:
         changed = bool(study or changes or along or commits or build)
         require_unchanged("a search", "history bisect", changed=changed)
-        resume_bisect(resume, account, as_json=as_json)
+        resume_bisect(resume, account, as_json=as_json, agreed=yes)
         return
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
@@ -71,5 +72,6 @@ def bisect(
             account=account,
             command=command,
             as_json=as_json,
+            agreed=yes,
         )
     )

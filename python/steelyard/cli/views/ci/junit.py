@@ -19,20 +19,21 @@ from steelyard.wording.contrast_text import reading_text
 
 def junit(verdict: Verdict, conditions: Sequence[FailCondition]) -> str:
     """One test suite; seconds are those of the whole weighing, at its first contrast."""
-    failing = [_failing(line, conditions) for line in verdict.contrasts]
-    skipped = [line.verdict == VerdictKind.INVALID for line in verdict.contrasts]
+    every = verdict.every_contrast
+    failing = [_failing(line, conditions) for line in every]
+    skipped = [line.verdict == VerdictKind.INVALID for line in every]
     stopped = interruption_text(verdict)
     seconds = f"{verdict.whole_seconds or verdict.seconds:.1f}"
     suite = ET.Element(
         "testsuite",
         name=printable_xml(f"steelyard.{verdict.study}"),
-        tests=str(len(verdict.contrasts)),
+        tests=str(len(every)),
         failures=str(sum(condition is not None for condition in failing)),
         errors="0",
         skipped=str(sum(skipped)),
         time=seconds,
     )
-    for number, (line, failed) in enumerate(zip(verdict.contrasts, failing, strict=True)):
+    for number, (line, failed) in enumerate(zip(every, failing, strict=True)):
         case = ET.SubElement(
             suite,
             "testcase",

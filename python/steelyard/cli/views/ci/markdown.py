@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from steelyard.cli.views.text_layout import rest_in_report
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.files.printable import printable
 from steelyard.record.contrast import ContrastLine
@@ -37,9 +38,9 @@ def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
     lines = [_head(verdict), "", escaped(verdict.sentence), ""]
     stopped = interruption_text(verdict)
     lines += [escaped(stopped), ""] if stopped else []
-    gate = gate_lines(conditions, verdict.contrasts)
+    every = verdict.every_contrast
+    gate = gate_lines(conditions, every)
     lines += [*(f"**{escaped(line)}**" for line in gate), *([""] if gate else [])]
-    every = (*verdict.contrasts, *verdict.pairs)
     lines += [*_effects(verdict.factors), *_table(every), ""]
     if verdict.factors is None:
         lines += [*_measured(verdict), ""]
@@ -149,14 +150,15 @@ def _worst_first(
 ) -> list[str]:
     control, arm = escaped(contrast.control), escaped(contrast.arm)
     keys = ("metric", "share", "control", "arm", "reading", "plan", "sql")
-    more = len(rows) - _MOST_ROWS
+    more = rest_in_report(len(rows) - _MOST_ROWS)
     return [
         f"{kind.capitalize()}s of {escaped(contrast.pair)}: {counts}",
         "",
         f"| {kind} | share | {control} | {arm} | change | plan | SQL |",
         "|---|---:|---:|---:|---:|---|---|",
         *(f"| {' | '.join(escaped(row[key]) for key in keys)} |" for row in rows[:_MOST_ROWS]),
-        *(["", f"and {more} more, in the report"] if more > 0 else []),
+        *([""] if more else []),
+        *more,
         "",
     ]
 

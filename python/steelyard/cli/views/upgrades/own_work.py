@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import shorten
 
+from steelyard.cli.views.text_layout import rest_in_report
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, SectionTable
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
-from steelyard.model.units import counted
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
 from steelyard.report.plans.shown import time_text
@@ -72,7 +72,7 @@ def weighed_section(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[s
 def _blocks(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Iterator[Block]:
     yield shown_sentence(verdict.contrasts[0])
     labels = _labels(outcome)
-    lines = (*verdict.contrasts, *verdict.pairs)
+    lines = verdict.every_contrast
     yield SectionTable(
         ("", verdict.contrasts[0].metric.replace("_", " "), "verdict"),
         tuple((labels[n], reading_text(line), line.verdict) for n, line in enumerate(lines)),
@@ -117,9 +117,7 @@ def _scripts(label: str, rows: Sequence[ScriptTime]) -> Iterator[Block]:
             for row in worst
         ),
     )
-    more = len(rows) - len(worst)
-    if more > 0:
-        yield f"and {more} more, in the report"
+    yield from rest_in_report(len(rows) - len(worst))
 
 
 def _plans(label: str, rows: Sequence[FlippedPlan]) -> Iterator[Block]:
@@ -127,5 +125,4 @@ def _plans(label: str, rows: Sequence[FlippedPlan]) -> Iterator[Block]:
         time = f"; {time_text(row.time)}" if row.time else ""
         statement = shorten(row.statement, _MOST_STATEMENT, placeholder=" …")
         yield f"- plan flipped, {label}: {'; '.join(row.flips)}{time} ({statement})"
-    if len(rows) > _MOST_PLANS:
-        yield f"and {counted(len(rows) - _MOST_PLANS, 'plans')} more, in the report"
+    yield from rest_in_report(len(rows) - _MOST_PLANS, "plans")

@@ -15,7 +15,14 @@ from steelyard._core import read_control, read_relation_map, write_checksums
 from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest, SelectedBuild
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.intake import ImportedCluster, Intake, Neutralised, Report, SettingsPlace
+from steelyard.engines.intake import (
+    DataPlace,
+    ImportedCluster,
+    Intake,
+    Neutralised,
+    Report,
+    SettingsPlace,
+)
 from steelyard.engines.loading import DATABASE, serving
 from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
 from steelyard.engines.postgres.builds.build import Build, major_of
@@ -26,14 +33,18 @@ from steelyard.engines.postgres.intake.recover import Opening, row_security_doub
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.role_settings import reset_own_role, setting_doubts
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
-from steelyard.engines.postgres.life.catalogue_rows import PG_DATABASE, database_names
+from steelyard.engines.postgres.life.catalogue_rows import (
+    PG_DATABASE,
+    database_names,
+    ordinary_names,
+)
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
     CHECKSUMS,
     CONTROL_FILE,
     SHUT_DOWN,
     control_of,
-    read_beginning,
+    stored_state,
     unreadable_control,
 )
 from steelyard.engines.postgres.settings import BULK_SETTINGS, read_preset
@@ -102,8 +113,7 @@ def take_in_cluster(
             "or bindir of your own build likewise.",
         )
     _require_blocks(build, account, intake.place.path)
-    if intake.database is not None:
-        _require_database(intake.place.path, intake.database, int(major))
+    require_database(intake.place, intake.database)
     directory = slot.path / "data"
     copy_in(intake.place, directory, account, report)
     cluster = Cluster(build, identity, account, directory)
@@ -165,22 +175,36 @@ def take_in_dump(
     return ImportedCluster(restored.database, size, tuple(gone), tuple(doubts))
 
 
-def _require_database(directory: Path, database: str, major: int) -> None:
+def require_database(place: DataPlace, database: str | None) -> None:
+    """UsageError, before a place is copied: a database that was named is not in it, or none was and
+    it holds several. What its files do not surely say is left to the copy."""
+    if place.major is not None:
+        _require_database(place.path, database, int(place.major))
+
+
+def _require_database(directory: Path, database: str | None, major: int) -> None:
     """UsageError, before hours of copying, where the file of pg_database of a server that was
-    stopped does not hold the name."""
-    if not database.isascii() or major < _OID_IS_COLUMN:
-        return  # its bytes depend on the server's encoding; the columns stand elsewhere
-    if _replays_log(directory):
-        return  # its row may be in the log alone
+    stopped does not hold the name, or where it holds several and none was named."""
+    if major < _OID_IS_COLUMN:
+        return  # the columns stand elsewhere
+    if database is not None and (not database.isascii() or _replays_log(directory)):
+        return  # its bytes depend on the server's encoding; its row may be in the log alone
     try:
         page_bytes = int(control_of(directory)["block_size"])
         with opened_below(directory, "global/pg_filenode.map") as descriptor:
             files = dict(read_relation_map(path_of(descriptor), major))
         content = read_below(directory, f"global/{files[PG_DATABASE]}")
         names = database_names(content, directory, page_bytes)
+        ordinary = {*ordinary_names(content, directory, page_bytes, major)} - {"postgres"}
     except (OSError, ValueError, KeyError, EngineError):
         return  # said by what opens the copy
-    if database not in names and not _holds_name(content, database):
+    if database is None and len(ordinary) > 1:
+        raise UsageError(
+            "cannot choose among several databases",
+            detail=f"There are {', '.join(sorted(ordinary))}.",
+            hint="Name one: --database NAME",
+        )
+    if database is not None and database not in names and not _holds_name(content, database):
         listed = ", ".join(sorted({*names} - {"template0", "template1"}))
         raise UsageError(
             f'there is no database "{database}" in it',
@@ -190,10 +214,7 @@ def _require_database(directory: Path, database: str, major: int) -> None:
 
 def _replays_log(directory: Path) -> bool:
     """Whether its files lack what the log still holds; False: that cannot be read, either."""
-    try:
-        return read_beginning(directory).state != SHUT_DOWN
-    except (OSError, ValueError):
-        return False
+    return stored_state(directory) not in (None, SHUT_DOWN)
 
 
 def _holds_name(content: bytes, database: str) -> bool:

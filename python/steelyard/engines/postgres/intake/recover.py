@@ -27,7 +27,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
     SHUT_DOWN,
     SHUT_DOWN_IN_RECOVERY,
-    read_beginning,
+    stored_state,
 )
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import (
@@ -194,9 +194,8 @@ def _state_before(account: Account, directory: Path) -> tuple[bool, bool]:
     """Whether a server of a copy replays log before it opens: of a backup, of a standby, after a
     crash (xlogrecovery.c, InitWalRecovery); and whether it is the last of these, or was copied from
     a running server: nothing tells them apart."""
-    try:
-        state = read_beginning(directory).state
-    except (OSError, ValueError):
+    state = stored_state(directory)
+    if state is None:
         return False, False  # said by what recovers it
     labelled: bool = account.call((directory / LABEL).is_file)  # root names nothing in there
     running = state not in (SHUT_DOWN, SHUT_DOWN_IN_RECOVERY)

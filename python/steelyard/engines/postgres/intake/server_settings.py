@@ -20,6 +20,7 @@ from steelyard.engines.postgres.life.control import (
     limits_of,
     read_beginning,
     read_regular,
+    stored_state,
 )
 from steelyard.model.errors import EngineError
 from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
@@ -170,9 +171,8 @@ def _of_others(main: Path, reader: ConfigurationReader, directory: Path) -> str:
 def _of_lost_command_line(directory: Path, settings: Mapping[str, str]) -> str:
     """Why settings are not the server's: it ran with others than its files say, which a command
     line said (containers, Patroni), and no backup holds that. The control file has some of them."""
-    with suppress(OSError, ValueError):
-        if read_beginning(directory).state in (SHUT_DOWN_IN_RECOVERY, IN_ARCHIVE_RECOVERY):
-            return ""  # they are those of its primary
+    if stored_state(directory) in (SHUT_DOWN_IN_RECOVERY, IN_ARCHIVE_RECOVERY):
+        return ""  # they are those of its primary
     others = {
         name: value
         for name, value in limits_of(directory).items()

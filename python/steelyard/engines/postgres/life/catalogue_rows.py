@@ -33,6 +33,8 @@ _DATABASE = struct.Struct("=I64s")
 _NAMES_AT, _PROVIDER_AT, _COLLATE_AT = 76, 76, 96
 """Of datcollate as a name, of datlocprovider, and of datcollate as a text (pg_database.h, 12 to
 19)."""
+_IS_TEMPLATE_AT, _IS_TEMPLATE_AT_15 = 204, 77
+"""Of datistemplate, before locales became texts and since."""
 _PG_CLASS = struct.Struct("=I64s4x4x4x4x4xII")
 """oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 19)."""
 _PERSISTENCE_AT = 114
@@ -153,6 +155,15 @@ def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str
     pages = (content[start : start + page_bytes] for start in starts)
     rows = (row for page in pages for row in _page_rows(page, _DATABASE.size, commits))
     return [_name(_DATABASE.unpack_from(row)[1]) for row in rows]
+
+
+def ordinary_names(content: bytes, directory: Path, page_bytes: int, major: int) -> list[str]:
+    """Likewise, of databases that are no templates."""
+    commits, starts = Commits(directory, page_bytes), range(0, len(content), page_bytes)
+    at = _IS_TEMPLATE_AT if major < 15 else _IS_TEMPLATE_AT_15
+    pages = (content[start : start + page_bytes] for start in starts)
+    rows = (row for page in pages for row in _page_rows(page, at + 1, commits))
+    return [_name(_DATABASE.unpack_from(row)[1]) for row in rows if not row[at]]
 
 
 def database_locales(

@@ -188,6 +188,14 @@ def stopped_identifier(directory: Path) -> int | None:
     return beginning.system_identifier if sound and control["checksum_version"] == 1 else None
 
 
+def stored_state(directory: Path) -> int | None:
+    """The state in which a cluster's control file was last written; None: that cannot be read."""
+    try:
+        return read_beginning(directory).state
+    except (OSError, ValueError):
+        return None
+
+
 _PID, _STARTED, _SHARED_MEMORY, _STATUS = 0, 2, 6, 7
 
 

@@ -14,6 +14,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.local.process_cleanup import ending_strays
 from steelyard.engines.postgres.builds.find import discovered
+from steelyard.engines.postgres.intake.import_cluster import require_database
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import (
     configuration_elsewhere,
@@ -105,6 +106,7 @@ def rehearse(request: UpgradeRequest, report: Report) -> UpgradeOutcome:
         _require_layout(engine, state, option)
     if request.weighs:
         _require_listed(place)
+        require_database(place, request.database)
     _require_locales(place, state, (old, new))
     _require_space(place, state, _WEIGHED_COPIES if request.weighs else 2)
     offered = read_server_settings(request.settings_of(place))
