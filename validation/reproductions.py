@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.views.reproductions.page import Found, claim_row, page, row
-from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
+from steelyard.cli.views.reproductions.page import Outcomes, claim_row, page, row
+from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, completed_outcomes
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
@@ -72,7 +72,7 @@ published of one. This page is written by `python -m validation.reproductions`.
 def take(folder: Path) -> None:
     """Keep every complete step of a repetition."""
     name = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))["name"]
-    for step, verdict in found_in(folder, read_reproduction(name)).items():
+    for step, verdict in completed_outcomes(folder, read_reproduction(name)).items():
         machine = machine_of(environment_of(folder / step))
         RESULTS.replace(f"{name}/{step}", {"machine": machine, **kept(verdict)})
 
@@ -149,7 +149,7 @@ def _lines(study: Reproduction, results: Results) -> dict[str, Mapping[str, Any]
     }
 
 
-def _found(lines: Mapping[str, Mapping[str, Any]]) -> Found:
+def _found(lines: Mapping[str, Mapping[str, Any]]) -> Outcomes:
     return {name: told_of(line) for name, line in lines.items()}
 
 

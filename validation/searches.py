@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.history.bisect import Bisected, BisectPlan, Sided, epochs_wanted, search
+from steelyard.history.bisect import Bisected, BisectPlan, Sided, epochs_required, search
 from steelyard.model.units import log_of_percent
 from validation.results import FOLDER, Results
 from validation.weighed import revision
@@ -62,7 +62,7 @@ def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
     changed = int(draw.integers(1, cell.places))
     levels = draw.normal(0, cell.luck / 100, cell.places)
     levels[changed:] += log_of_percent(cell.effect)
-    required = epochs_wanted(cell.places)
+    required = epochs_required(cell.places)
     plan = BisectPlan(
         study="simulated", key="version", places=tuple(map(str, range(cell.places))), seed=seed
     )

@@ -49,7 +49,7 @@ def tell(view: Progress) -> None:
     view.epoch(2, 12, [contrast(None, None, None)], 93.0)
     view.note("the server of arm off was restarted")
     view.epoch(8, 12, [contrast(2.6, 3.51, 0.0282)], 37.2)
-    view.done(VERDICT)
+    view.verdict(VERDICT)
 
 
 class Terminal(io.StringIO):

@@ -79,13 +79,13 @@ class Output(io.TextIOWrapper):
         """Write, as `flush`."""
         _written.set()
         self._printed = True
-        with suppress(_Gone):
+        with suppress(_TerminalClosed):
             self._guarded(super().write, printable(text) if self._escapes else text)
         return len(text)
 
     def flush(self) -> None:
         """BrokenPipeError: the pipe was closed; OutputError: the place takes no more."""
-        with suppress(_Gone):
+        with suppress(_TerminalClosed):
             self._guarded(super().flush)
 
     def _guarded(self, call: Any, *arguments: str) -> None:
@@ -100,11 +100,11 @@ class Output(io.TextIOWrapper):
                 _pipe_closed.set()
                 raise
             if error.errno == errno.EIO or not self._required:
-                raise _Gone from error
+                raise _TerminalClosed from error
             raise OutputError(error.errno, error.strerror) from error
 
 
-class _Gone(Exception):  # noqa: N818  it is no error
+class _TerminalClosed(Exception):  # noqa: N818  it is no error
     """The terminal was closed."""
 
 

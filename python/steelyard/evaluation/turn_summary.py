@@ -29,7 +29,7 @@ from steelyard.record.turns.turn_summary import (
 )
 
 
-class CyclesTold(Frozen):
+class CycleSummary(Frozen):
     """What a verdict has beside its contrasts where whole checkpoint cycles were measured."""
 
     time_scale: float | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.foreign.cells import (
     Pairs,
-    chosen_factors,
+    factors_of_rows,
     conditions_of,
     joined,
     pairs_of,
@@ -164,7 +164,7 @@ def _joined(arm: Series, pairs: Pairs) -> Series:
         joined(arm.values, rows),
         arm.grain,
         timestamps=None if arm.timestamps is None else arm.timestamps[first],
-        factors=chosen_factors(arm.factors, first),
+        factors=factors_of_rows(arm.factors, first),
     )
 
 

@@ -39,7 +39,7 @@ _LABELS = {
 _VARIATION = "_cv"
 
 
-def told_names(summary: DeviceSummary) -> str:
+def devices_text(summary: DeviceSummary) -> str:
     """`"device vda"`, `"devices sda and sdb"`."""
     return f"device{'' if len(summary.names) == 1 else 's'} {' and '.join(summary.names)}"
 

@@ -85,4 +85,4 @@ def _looks(plan: Plan) -> list[tuple[int, str]]:
     """The planned looks: after which epoch, and what is written there."""
     if plan.open_ended:
         return [(plan.epochs, "planned end")]
-    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.looks, 1)]
+    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.decision_epochs, 1)]

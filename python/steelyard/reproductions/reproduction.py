@@ -156,7 +156,7 @@ class Reproduction(StudyModel):
         """About how long its ordinary steps take on a small machine."""
         return sum(step.minutes for step in self.steps if not step.longer)
 
-    def chosen(
+    def steps_to_weigh(
         self, only: str | None = None, *, longer: bool = False
     ) -> tuple[ReproductionStep, ...]:
         """The steps that are weighed: one by name, or the ordinary ones, or all."""

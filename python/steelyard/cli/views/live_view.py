@@ -108,7 +108,7 @@ class PlainView:
         """The note as a line."""
         self._write(f"note: {text}")
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """The verdict's sentence."""
         self._write(verdict_line(verdict))
 
@@ -193,7 +193,7 @@ class LiveView:
         self._print(f"· {text}", "dim")
         self._draw()
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """Clears the view: the summary that follows holds all of it."""
         self._live.transient = True
         self._print("", "")
@@ -260,7 +260,7 @@ class LiveView:
     def _next_look(self) -> str:
         """Until a planned look nothing is decided, and the view says so."""
         done = len(self._readings)
-        ahead = [look for look in self._plan.looks if look > done] if self._plan else []
+        ahead = [look for look in self._plan.decision_epochs if look > done] if self._plan else []
         if not ahead or (self._plan and self._plan.open_ended):
             return ""
         return f"no verdict before epoch {ahead[0]}"

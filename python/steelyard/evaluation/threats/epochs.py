@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
-from steelyard.analysis.checks.littles_law import held_up, hides_stalls, impossible
+from steelyard.analysis.checks.littles_law import is_driver_bound, hides_stalls, impossible
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed
@@ -259,7 +259,7 @@ def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iter
         if not finite:
             continue
         share = float(np.median(finite))
-        if impossible(share) or held_up(share):
+        if impossible(share) or is_driver_bound(share):
             yield LatenciesFill(name, share)
     yield from _border(epochs, arm, control)
 

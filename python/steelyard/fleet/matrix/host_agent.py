@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.file_lock import hold, is_held
+from steelyard.engines.file_lock import hold, is_locked
 from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
 
 CHUNK_BYTES = 4 << 20
-TOLD_CHARACTERS = 2000
+OUTPUT_END_CHARACTERS = 2000
 START_S = 60.0
 """Longest until the watcher of a weighing has been started."""
 GONE_S = STOP_S + KILLED_S + 30.0
@@ -39,7 +39,7 @@ class JobStatus:
 
     status: int | None
     """The child's exit status; None: it runs."""
-    told: str
+    output_end: str
     """The end of its output."""
 
 
@@ -129,7 +129,7 @@ class HostAgent:
         assert self._weighing is not None
         output = self._folder / OUTPUT
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        return JobStatus(self._weighing.status(), text[-TOLD_CHARACTERS:])
+        return JobStatus(self._weighing.status(), text[-OUTPUT_END_CHARACTERS:])
 
     def manifest(self) -> Mapping[str, RecordFile]:
         """The record's files, by their path in it."""
@@ -151,7 +151,7 @@ class HostAgent:
             self._lock.close()
             self._lock = None
         limit = time.monotonic() + KILLED_S
-        while weighing is not None and is_held(self._lock_path) and time.monotonic() < limit:
+        while weighing is not None and is_locked(self._lock_path) and time.monotonic() < limit:
             time.sleep(0.01)  # its watcher has closed its output, and is about to end
 
 

@@ -112,7 +112,7 @@ class MatrixRun:
                     self._bring_home(weighing)
                     state.how = "done"
                 else:
-                    lines = job.told.strip().splitlines()
+                    lines = job.output_end.strip().splitlines()
                     state.how, state.why = "failed", "\n".join(lines[-3:])
                 self._says(f"{state.how:<6} {weighing.cell.name} on {weighing.host.name}")
                 del self._running[weighing.host.name]

@@ -113,7 +113,7 @@ class ShownFactors:
     simple_rows: list[Row]
     cell_rows: list[Row]
     cell_heads: list[tuple[str, str]]
-    told: FactorEffects
+    factorial: FactorEffects
 
 
 def shown_factors(factorial: FactorEffects | None) -> ShownFactors | None:
@@ -143,7 +143,7 @@ def shown_factors(factorial: FactorEffects | None) -> ShownFactors | None:
         simple_rows=[dict(zip(simple, row, strict=True)) for row in simple_rows(factorial)],
         cell_rows=[{"arm": cell.arm, **cell.levels} for cell in factorial.cells],
         cell_heads=[(factor, factor) for factor in factorial.cells[0].levels],
-        told=factorial,
+        factorial=factorial,
     )
 
 

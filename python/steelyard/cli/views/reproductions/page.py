@@ -17,7 +17,13 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.turns.turn_summary import EvennessLine
 from steelyard.record.verdict import DeviceSummary, Verdict
-from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
+from steelyard.report.devices import (
+    by_second,
+    devices_text,
+    figure_rows,
+    not_available,
+    used_figures,
+)
 from steelyard.report.layouts.shown_layout import layout_named
 from steelyard.report.tables import cause_rows, page_price, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
@@ -26,11 +32,11 @@ from steelyard.wording.contrast_text import reading_text
 
 IMAGES = "wal_full_page_images"
 """Of a probe; that there were none is a result too."""
-Found = Mapping[str, "Verdict | Swept"]
+Outcomes = Mapping[str, "Verdict | Swept"]
 """Step → what it came to; those that were not weighed are not in it."""
 
 
-def page(study: Reproduction, outcomes: Found, machine: str) -> str:
+def page(study: Reproduction, outcomes: Outcomes, machine: str) -> str:
     """The whole page, as Markdown; `machine`: in words, empty where nothing was weighed."""
     parts = [f"# {study.title}", f"**Question.** {study.question}"]
     parts += [f"**Theirs.** {study.published} {study.design}", _figures(study)]
@@ -48,7 +54,7 @@ def page(study: Reproduction, outcomes: Found, machine: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def row(study: Reproduction, outcomes: Found) -> str:
+def row(study: Reproduction, outcomes: Outcomes) -> str:
     """The study in a row of a table: what was claimed, what we read of that, and what its design
     can detect. Where it has chief readings only those are told, and how many more its page has."""
     read = {
@@ -68,7 +74,7 @@ def row(study: Reproduction, outcomes: Found) -> str:
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
 
 
-def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
+def _chief_words(study: Reproduction, outcomes: Outcomes) -> Iterator[str]:
     """Each chief reading that there is, after the question of its step."""
     questions = {step.name: step.question for step in study.steps}
     for chief in study.chiefs:
@@ -80,7 +86,7 @@ def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
                 yield f"{what}: {_reading_words(where, contrast)}"
 
 
-def claim_row(claim: Reproduction, outcomes: Found) -> str:
+def claim_row(claim: Reproduction, outcomes: Outcomes) -> str:
     """A claim in a row of a table: what was claimed, what its design can tell, the command that
     repeats it here, and what we read, or why that cannot be told."""
     parts = [
@@ -276,7 +282,7 @@ def _devices(verdict: Verdict, devices: DeviceSummary) -> Iterator[str]:
                 continue
             cells = rows.setdefault(row["metric"], [row["control"], *["–"] * len(arms)])
             cells[1 + column] = f"{row['arm']}, {reading}"
-    head = [told_names(devices), control, *(f"{arm} against {control}" for arm in arms)]
+    head = [devices_text(devices), control, *(f"{arm} against {control}" for arm in arms)]
     yield _table(_devices_words(verdict, devices), head, rows)
     if pairs:
         caption = (
@@ -287,7 +293,7 @@ def _devices(verdict: Verdict, devices: DeviceSummary) -> Iterator[str]:
 
 def _devices_words(verdict: Verdict, devices: DeviceSummary) -> str:
     caption = (
-        f"What {told_names(devices)} did while each arm was driven; in brackets iostat's names."
+        f"What {devices_text(devices)} did while each arm was driven; in brackets iostat's names."
     )
     if layout_named(verdict.layout).moves:
         caption += (

