@@ -27,7 +27,7 @@ from steelyard.record.record import Record
 from validation.pages import folded
 from validation.pages.versions import Pair, page
 from validation.results import FOLDER, Results
-from validation.weighed import environment_of, machine_of, revision, told
+from validation.weigh_command import environment_of, machine_of, revision, run_weigh
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
@@ -186,7 +186,7 @@ def weigh(name: str, words: Sequence[str], records: Path) -> list[dict[str, Any]
     shutil.rmtree(record, ignore_errors=True)  # what has no line is weighed anew
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    verdict = told(name, words, record)
+    verdict = run_weigh(name, words, record)
     environment = environment_of(record)
     contrasts = [*verdict["contrasts"], *verdict.get("pairs", ())]
     weighing = {

@@ -275,30 +275,30 @@ def _covered(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
     return Proportion(sum(_covers(weighing) for weighing in weighted), len(weighted))
 
 
-def _done(found: Proportion, wanted: int) -> str:
-    if found.trials >= wanted:
+def _done(share: Proportion, planned: int) -> str:
+    if share.trials >= planned:
         return "all are done"
-    return f"not yet measured: {wanted - found.trials} of {wanted}"
+    return f"not yet measured: {planned - share.trials} of {planned}"
 
 
-def _interval(found: Proportion) -> str:
-    if not found.trials:
+def _interval(share: Proportion) -> str:
+    if not share.trials:
         return ""
-    return f"{found} %; "
+    return f"{share} %; "
 
 
-def _doubts(one: Json, kind: ThreatKind) -> bool:
-    return kind.value in {threat["name"] for threat in one["threats"]}
+def _doubts(line: Json, kind: ThreatKind) -> bool:
+    return kind.value in {threat["name"] for threat in line["threats"]}
 
 
-def _tells_apart(one: Json) -> bool:
-    return one["verdict"] in ("slower", "faster") or bool(one["nonzero"])
+def _tells_apart(line: Json) -> bool:
+    return line["verdict"] in ("slower", "faster") or bool(line["nonzero"])
 
 
-def _covers(one: Json) -> bool:
-    low, high = one["low_percent"], one["high_percent"]
-    above = low is None or low <= one["truth_percent"]
-    return above and (high is None or one["truth_percent"] <= high)
+def _covers(line: Json) -> bool:
+    low, high = line["low_percent"], line["high_percent"]
+    above = low is None or low <= line["truth_percent"]
+    return above and (high is None or line["truth_percent"] <= high)
 
 
 def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
