@@ -76,7 +76,7 @@ def test_the_page_is_what_the_results_say() -> None:
 
 def test_a_sweep_that_this_command_made_is_adopted_and_no_other(tmp_path: Path) -> None:
     words = {"one": ["checksums"], "other": ["aa"]}
-    asked = Weighings(RESULTS, words, kept)
+    asked = Weighings(RESULTS, words, result_of)
     (tmp_path / "swept.json").write_text(json.dumps(SWEEP))
     point = tmp_path / "points" / "8"
     point.mkdir(parents=True)
