@@ -38,9 +38,9 @@ class OutputError(OSError):
 class Output(io.TextIOWrapper):
     """Standard output or standard error.
 
-    A terminal that is gone takes no more, and ends nothing: SIGHUP does that. A pipe that is
-    closed is an error once; afterwards nothing is written. `required`: so is any other place that
-    takes no more; where it is not, what is said on the way is lost, and the work goes on.
+    A write to a terminal that was closed is dropped without an error: SIGHUP ends the program. A
+    closed pipe raises once, and drops every later write. `required`: any other failure raises too
+    (output of a command); not `required` (progress): such a write is dropped.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Output(io.TextIOWrapper):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
-        """For who asks before writing: in place of ASCII, for which click would open a stream of
-        its own beside this one, one that is no more than what is written."""
+        """The stream's encoding, but Latin-1 in place of ASCII: for ASCII click would open a second
+        stream beside this one. What is written stays ASCII (`substitute`)."""
         encoding = super().encoding
         return "iso8859-1" if codecs.lookup(encoding).name == "ascii" else encoding
 

@@ -150,12 +150,12 @@ def inspected_threats(recorded: RecordContents, arm: str) -> tuple[Observation, 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What was seen while a contrast was weighed, and is no threat of it at the end."""
+    """A threat that a contrast had after some of its epochs, but not after all of them."""
 
     observation: Observation
-    """As it was seen last."""
+    """Of the last epoch that raised it."""
     epochs: int
-    """After so many of them."""
+    """How many epochs there were then."""
 
 
 def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[Withdrawn, ...]:

@@ -33,8 +33,8 @@ OUTDATED = (2, 3)
 the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
-"""Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
-records are listed where they were taken in."""
+"""The state file of a matrix of weighings, and the folder beside it that records are fetched to.
+That folder is not listed: `collect` copies its records to `fleet/`, where they are found."""
 
 
 @dataclass(frozen=True)

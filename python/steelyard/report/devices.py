@@ -45,7 +45,7 @@ def devices_text(summary: DeviceSummary) -> str:
 
 
 def not_available(summary: DeviceSummary) -> str:
-    """Why nothing is told of the devices; empty where it is."""
+    """Why there are no figures of the devices; empty where there are."""
     return f"what the devices did is not available: {summary.missing}" if summary.missing else ""
 
 

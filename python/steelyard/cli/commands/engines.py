@@ -166,7 +166,7 @@ def _listed(name: str) -> tuple[dict[str, Any], str] | None:
 
 
 Added = tuple[dict[str, Any], list[str]]
-"""What was added, and what is said of it."""
+"""The added engine as `--json` prints it, and the lines for a terminal."""
 
 
 def _added(source: str | Path, name: str | None, account: str | None) -> Added:

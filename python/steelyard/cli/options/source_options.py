@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What was said about the data on the command line."""
+    """The options about external data: `--from`, `--database`, `--config`, `--yes`, `--as`."""
 
     place: str | None
     database: str | None

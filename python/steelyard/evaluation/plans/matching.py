@@ -105,7 +105,8 @@ def _role(node: PlanNode) -> Hashable:
 
 
 def _loose_role(node: PlanNode) -> Hashable:
-    """The same where a partition stands for its table: PostgreSQL numbers their aliases."""
+    """As `_role`, but without the number in the alias of a partition (`orders_1` → `orders`), so
+    that the scan of a partition matches that of its table."""
     kind = family(node)
     return kind, _base(node.alias) if node.alias else frozenset(map(_base, node.sources()))
 

@@ -1,4 +1,4 @@
-"""Looks at a place that is to be taken in: what it is, of which version, whole or not."""
+"""Inspects a path given to `--from`: data directory, backup or dump; its version; is it whole?"""
 
 from __future__ import annotations
 
