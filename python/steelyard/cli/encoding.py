@@ -36,10 +36,10 @@ def substitute(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = _POWERS.sub(_power, error.object[error.start : error.end])
-    return "".join(_alike(letter) for letter in letters), error.end
+    return "".join(_similar_letter(letter) for letter in letters), error.end
 
 
-def _alike(letter: str) -> str:
+def _similar_letter(letter: str) -> str:
     return letter if letter.isascii() else _LETTERS.get(letter, "?")
 
 

@@ -91,7 +91,7 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             unread.append(Unread(path=printable_line(path), reason=UNPRINTABLE))
             continue
         if PLAN not in names:
-            unread += _beside_records(directory, path, names)
+            unread += _unfinished(directory, path, names)
             continue
         try:
             entry = _entry(directory, path, indexed.get(path))
@@ -163,7 +163,7 @@ def _is_below(path: str, folder: str) -> bool:
     return folder in (".", path) or path.startswith(f"{folder}/")
 
 
-def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
+def _unfinished(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
     """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
     if STUDY_FILE in names:
         yield Unread(path=path, reason=UNPLANNED)

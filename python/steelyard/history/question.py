@@ -149,7 +149,7 @@ _FIRST = ("source.database", "workload.name", "workload.scale", "workload.client
 """Keys that tell questions apart in words before others do."""
 
 
-def _telling(questions: Sequence[Mapping[str, str]]) -> list[str]:
+def _distinguishing_keys(questions: Sequence[Mapping[str, str]]) -> list[str]:
     """As few keys as tell all questions apart, in the order of their names."""
     every = {key for keys in questions for key in keys}
     telling: list[str] = []
@@ -172,7 +172,7 @@ def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
         question_keys = {
             n: keys_of_question(newest[n].entry.keys, newest[n].reading.arm) for n in names
         }
-        apart = _telling(list(question_keys.values()))
+        apart = _distinguishing_keys(list(question_keys.values()))
         for name in names:
             parts = [f"{key} = {question_keys[name].get(key, 'default')}" for key in apart]
             labels[name] = ", ".join([plain, *parts])

@@ -219,7 +219,7 @@ def match_times(plans: Iterable[str], rows: Sequence[Statement]) -> dict[str, St
             continue  # a backslash command
         opening = f"{script}: {begins}"
         same = next(
-            (statement for statement in left if _begins_alike(_plain(statement), opening)), None
+            (statement for statement in left if _is_beginning(_plain(statement), opening)), None
         )
         if same is not None:
             matched[same] = row
@@ -236,7 +236,7 @@ def statement_place(name: str) -> tuple[str, int, str]:
     return parts[1], int(parts[2]), parts[3]
 
 
-def _begins_alike(planned: str, line: str) -> bool:
+def _is_beginning(planned: str, line: str) -> bool:
     """Whether a statement begins with a line, or is the first of several on it."""
     return planned.startswith(line) or line.startswith(f"{planned};")
 

@@ -182,7 +182,7 @@ def threats_of_epochs(
 def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Observation]:
     d = np.array([epoch.d for epoch in epochs], dtype=float)
     slots = [(epoch.slots.get(arm), epoch.slots.get(control)) for epoch in epochs]
-    orders = [_who_first(epoch, arm, control) for epoch in epochs]
+    orders = [_started_first(epoch, arm, control) for epoch in epochs]
     check = place_check(d, slots)
     if check.alarms:
         yield SlotsDiffer(check)
@@ -194,7 +194,7 @@ def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
         yield StartOrderMatters(check)
 
 
-def _who_first(epoch: EpochReading, arm: str, control: str) -> bool | None:
+def _started_first(epoch: EpochReading, arm: str, control: str) -> bool | None:
     if arm in epoch.start_order and control in epoch.start_order:
         return epoch.start_order.index(arm) < epoch.start_order.index(control)
     return None

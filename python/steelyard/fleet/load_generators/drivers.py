@@ -264,13 +264,13 @@ def require_fit(
 ) -> None:
     """DriverError where machines have another Steelyard than this one. UsageError where a place, by
     the name that it has in messages, listens where they do not reach it."""
-    _require_alike(machines, this_machine)
+    _require_same_build(machines, this_machine)
     if any(machine.boot != this_machine.boot for machine in machines):
         for name, endpoint in places.items():
             _require_reachable(name, endpoint)
 
 
-def _require_alike(machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts) -> None:
+def _require_same_build(machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts) -> None:
     unlike = [
         f"{machine.host}: {machine.version}, {machine.build_profile}"
         for machine in machines

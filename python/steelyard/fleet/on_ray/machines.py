@@ -216,7 +216,7 @@ class RayMachines:
         try:
             while True:
                 try:
-                    return self._join_once(places, limit)
+                    return self._try_to_join(places, limit)
                 except ray.exceptions.RayActorError as error:
                     # A cluster learns seconds late of a node's death, and gave it the actor.
                     if error.actor_init_failed or time.monotonic() + _AGAIN_S > limit:
@@ -229,7 +229,7 @@ class RayMachines:
                 hint="Nothing is weighed with fewer: go on with --resume when there are enough.",
             ) from error
 
-    def _join_once(
+    def _try_to_join(
         self, places: Sequence[int], limit: float
     ) -> dict[int, tuple[Any, LoadMachineFacts]]:
         import ray

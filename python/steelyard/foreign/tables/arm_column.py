@@ -105,12 +105,12 @@ def _called(table: Table, headings: Sequence[Heading], used: set[int], alone: bo
     several.sort(key=lambda c: headings[c].name.strip().lower() not in first)
     if len(several) > 1 and alone:
         surely = headings[several[0]].name.strip().lower() in first
-        if not surely and not _alike(table, several):
+        if not surely and not _divide_rows_equally(table, several):
             _refuse_several(table, several)
     return next(iter(several or called), None)
 
 
-def _alike(table: Table, columns: Sequence[int]) -> bool:
+def _divide_rows_equally(table: Table, columns: Sequence[int]) -> bool:
     """Whether all columns divide the rows in the same way: a name and its version."""
     distinct = {_distinct(table, c) for c in columns}
     pairs = len(set(zip(*(table.columns[c] for c in columns), strict=True)))
