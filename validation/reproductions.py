@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.cli.views.reproductions.page import Outcomes, claim_row, page, row
+from steelyard.cli.views.reproductions.page import Found, claim_row, page, row
 from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, completed_outcomes
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
@@ -150,7 +150,7 @@ def _lines(study: Reproduction, results: Results) -> dict[str, Mapping[str, Any]
     }
 
 
-def _outcomes_of(lines: Mapping[str, Mapping[str, Any]]) -> Outcomes:
+def _outcomes_of(lines: Mapping[str, Mapping[str, Any]]) -> Found:
     return {name: outcome_of(line) for name, line in lines.items()}
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from steelyard.engines.file_lock import hold, is_locked, locked, locked_if_free
+from steelyard.engines.file_lock import hold, is_held, locked, locked_if_free
 
 
 def test_a_lock_that_is_held_is_not_had_a_second_time(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_waiting_is_reported_before_it_begins(tmp_path: Path) -> None:
     holder = hold(path)
 
     def release() -> None:
-        released.append(is_locked(path))
+        released.append(is_held(path))
         holder.close()
 
     with locked(path, release):
@@ -43,12 +43,12 @@ time.sleep(60)
 
 def test_a_file_is_held_until_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "owner"
-    assert not is_locked(path)
+    assert not is_held(path)
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        held = is_locked(path)
+        held = is_held(path)
         holder.kill()
     assert held
-    assert not is_locked(path)
+    assert not is_held(path)

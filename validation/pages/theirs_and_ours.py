@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from steelyard.cli.views.reproductions.agreement import quantity_of, readings_of
-from steelyard.cli.views.reproductions.page import Outcomes
+from steelyard.cli.views.reproductions.page import Found
 from steelyard.model.units import format_percent
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import SweptContrast
@@ -52,12 +52,12 @@ class Row:
     ours: ContrastLine | SweptContrast
 
 
-def rows_of(studies: Iterable[tuple[Reproduction, Outcomes]]) -> list[Row]:
+def rows_of(studies: Iterable[tuple[Reproduction, Found]]) -> list[Row]:
     """What can be compared, study by study."""
     return [row for study, outcomes in studies for row in _rows(study, outcomes)]
 
 
-def _rows(study: Reproduction, outcomes: Outcomes) -> Iterator[Row]:
+def _rows(study: Reproduction, outcomes: Found) -> Iterator[Row]:
     for step in study.steps:
         if (outcome := outcomes.get(step.name)) is None:
             continue

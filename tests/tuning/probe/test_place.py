@@ -137,7 +137,7 @@ def test_what_another_accounts_probe_left_is_left_to_it(
     def refuse(path: Path) -> bool:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
-    monkeypatch.setattr(probing, "is_locked", refuse)
+    monkeypatch.setattr(probing, "is_held", refuse)
     with private_place(tmp_path) as own:
         assert own.is_dir()
     assert [one.name for one in tmp_path.iterdir()] == [theirs.name]

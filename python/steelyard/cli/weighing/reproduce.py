@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from steelyard.cli.command_line import say
-from steelyard.cli.views.reproductions.page import Outcomes, page
+from steelyard.cli.views.reproductions.page import Found, page
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show, verdict_in
 from steelyard.engines.adapters import adapter
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -255,7 +255,7 @@ def _go_on(campaign: Campaign, *, as_json: bool) -> None:
         for number, (name, arguments) in enumerate(plan["steps"].items(), 1):
             say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
             _weigh(steps[name], arguments, campaign, campaign.account or plan["account"])
-    outcomes: Outcomes = completed_outcomes(folder, study)
+    outcomes: Found = completed_outcomes(folder, study)
     text = page(study, outcomes, machine_of(folder))
     write_whole(folder / PAGE, text)
     judged = {name: outcome.to_json() for name, outcome in outcomes.items()}

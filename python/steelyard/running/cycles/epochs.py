@@ -136,7 +136,7 @@ class CyclesRunner:
             readings.border()
             suspension = ArmSuspension(instances)
             arm_windows = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
-            with suspension.suspended():
+            with suspension.held():
                 self._blocks(place, load, waits, suspension, arm_windows, lines)
                 for arm, each in series.items():
                     with suspension.awake(arm):

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.file_lock import hold, is_locked
+from steelyard.engines.file_lock import hold, is_held
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.record.machine.probe import IoEngine, Probe
@@ -303,6 +303,6 @@ def _is_left_behind(place: Path) -> bool:
     marker = place / MARKER
     try:
         ours = place.is_dir() and not place.is_symlink() and marker.is_file()
-        return ours and not is_locked(marker)
+        return ours and not is_held(marker)
     except PermissionError:  # another account's, whose next probe removes it
         return False

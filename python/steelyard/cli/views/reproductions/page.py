@@ -32,11 +32,11 @@ from steelyard.wording.contrast_text import reading_text
 
 IMAGES = "wal_full_page_images"
 """Of a probe; that there were none is a result too."""
-Outcomes = Mapping[str, "Verdict | Swept"]
+Found = Mapping[str, "Verdict | Swept"]
 """Step → what it came to; those that were not weighed are not in it."""
 
 
-def page(study: Reproduction, outcomes: Outcomes, machine: str) -> str:
+def page(study: Reproduction, outcomes: Found, machine: str) -> str:
     """The whole page, as Markdown; `machine`: in words, empty where nothing was weighed."""
     parts = [f"# {study.title}", f"**Question.** {study.question}"]
     parts += [f"**Theirs.** {study.published} {study.design}", _figures(study)]
@@ -54,7 +54,7 @@ def page(study: Reproduction, outcomes: Outcomes, machine: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def row(study: Reproduction, outcomes: Outcomes) -> str:
+def row(study: Reproduction, outcomes: Found) -> str:
     """The study in a row of a table: what was claimed, what we read of that, and what its design
     can detect. Where it has chief readings only those are told, and how many more its page has."""
     read = {
@@ -74,7 +74,7 @@ def row(study: Reproduction, outcomes: Outcomes) -> str:
     return f"| [{study.title}]({study.name}.md) | {study.claimed} | {ours} | {study.seen} |"
 
 
-def _chief_words(study: Reproduction, outcomes: Outcomes) -> Iterator[str]:
+def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
     """Each chief reading that there is, after the question of its step."""
     questions = {step.name: step.question for step in study.steps}
     for chief in study.chiefs:
@@ -86,7 +86,7 @@ def _chief_words(study: Reproduction, outcomes: Outcomes) -> Iterator[str]:
                 yield f"{what}: {_reading_words(where, contrast)}"
 
 
-def claim_row(claim: Reproduction, outcomes: Outcomes) -> str:
+def claim_row(claim: Reproduction, outcomes: Found) -> str:
     """A claim in a row of a table: what was claimed, what its design can tell, the command that
     repeats it here, and what we read, or why that cannot be told."""
     parts = [
