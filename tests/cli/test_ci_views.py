@@ -33,13 +33,13 @@ SLOWER = {
 CONDITIONS = [FailCondition.parse("slower:2%")]
 
 
-def verdict_with(*lines: dict[str, Any]) -> Verdict:
+def told(*lines: dict[str, Any]) -> Verdict:
     contrasts = tuple(line_of(**{"arm": f"arm{n}", **line}) for n, line in enumerate(lines))
     return verdict_of(contrasts=contrasts, sentence="arm0 is *slower*", command="steelyard weigh x")
 
 
 def test_a_condition_that_holds_is_a_failure_and_what_is_invalid_is_skipped() -> None:
-    verdict = verdict_with(SLOWER, {"verdict": "inconclusive"}, {"verdict": "invalid"})
+    verdict = told(SLOWER, {"verdict": "inconclusive"}, {"verdict": "invalid"})
     suite = ET.fromstring(junit(verdict, CONDITIONS))
     assert suite.attrib["tests"] == "3"
     assert (suite.attrib["failures"], suite.attrib["skipped"]) == ("1", "1")
@@ -54,19 +54,19 @@ def test_a_condition_that_holds_is_a_failure_and_what_is_invalid_is_skipped() ->
 
 
 def test_without_conditions_nothing_fails() -> None:
-    assert ET.fromstring(junit(verdict_with(SLOWER), [])).attrib["failures"] == "0"
+    assert ET.fromstring(junit(told(SLOWER), [])).attrib["failures"] == "0"
 
 
 @given(st.text())
 def test_any_name_gives_xml_and_a_table_of_five_columns(name: str) -> None:
-    verdict = verdict_with({**SLOWER, "arm": name or "x", "threats": ({**THREAT, "seen": name},)})
+    verdict = told({**SLOWER, "arm": name or "x", "threats": ({**THREAT, "seen": name},)})
     assert ET.fromstring(junit(verdict, CONDITIONS)) is not None
     [row] = [line for line in markdown(verdict).splitlines() if line.startswith("| ")][1:]
     assert row.replace("\\\\", "").replace("\\|", "").count("|") == 6
 
 
 def test_the_summary_has_sentence_table_doubts_and_command() -> None:
-    text = markdown(verdict_with({**SLOWER, "threats": (THREAT,)}))
+    text = markdown(told({**SLOWER, "threats": (THREAT,)}))
     assert text.startswith("### ▼ checksums: slower\n")
     assert "arm0 is \\*slower\\*" in text
     assert "| arm0 against on | throughput | −4.00 % | \\[−5.00, −3.00\\] % | ▼ slower |" in text
@@ -74,7 +74,7 @@ def test_the_summary_has_sentence_table_doubts_and_command() -> None:
         "- **steal or throttling**: the hypervisor took 2.3 % \\| of \\<processor\\> time" in text
     )
     assert text.endswith("```\nsteelyard weigh x\n```\n")
-    assert "none of the known threats" in markdown(verdict_with(SLOWER))
+    assert "none of the known threats" in markdown(told(SLOWER))
 
 
 @pytest.mark.parametrize("letter", "\\`*_{}[]<>#|~")
@@ -92,21 +92,21 @@ def test_markup_is_escaped(letter: str) -> None:
     ],
 )
 def test_the_heading_is_true_of_every_arm(verdicts: list[str], heading: str) -> None:
-    text = markdown(verdict_with(*({**SLOWER, "verdict": word} for word in verdicts)))
+    text = markdown(told(*({**SLOWER, "verdict": word} for word in verdicts)))
     assert text.splitlines()[0] == heading
 
 
 def test_a_weighing_that_was_stopped_says_so() -> None:
-    stopped = verdict_with(SLOWER).model_copy(update={"interrupted": True})
+    stopped = told(SLOWER).model_copy(update={"interrupted": True})
     assert "stopped before its planned end" in markdown(stopped)
-    assert "stopped" not in markdown(verdict_with(SLOWER))
+    assert "stopped" not in markdown(told(SLOWER))
     [case] = ET.fromstring(junit(stopped, []))
     assert "stopped before its planned end" in (case.findtext("system-out") or "")
 
 
 def test_a_pair_of_arms_beside_the_control_has_its_row_and_its_doubts() -> None:
     pair = line_of(**SLOWER, arm="b", control="a", threats=(THREAT,))
-    text = markdown(verdict_with(SLOWER).model_copy(update={"pairs": (pair,)}))
+    text = markdown(told(SLOWER).model_copy(update={"pairs": (pair,)}))
     assert "| b against a | throughput | −4.00 % |" in text
     assert "steal or throttling" in text
 
@@ -133,7 +133,7 @@ def test_a_reader_sees_the_letters_of_any_text_and_no_markup(text: str) -> None:
 
 @given(st.text(st.sampled_from("a`\n '"), max_size=20))
 def test_no_command_ends_its_block(command: str) -> None:
-    verdict = verdict_with(SLOWER).model_copy(update={"command": f"steelyard weigh {command}"})
+    verdict = told(SLOWER).model_copy(update={"command": f"steelyard weigh {command}"})
     *_, last = RENDERED.parse(markdown(verdict))
     assert last.type == "fence"
     assert last.content == f"steelyard weigh {command}\n"

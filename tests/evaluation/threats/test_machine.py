@@ -62,16 +62,14 @@ def later(**changes: object) -> HostSample:
     return replace(QUIET, monotonic_ns=100 * SECOND, **changes)  # type: ignore[arg-type]
 
 
-def observations_of(
-    before: HostSample, after: HostSample, *, processors: list[int]
-) -> list[Observation]:
+def seen_of(before: HostSample, after: HostSample, *, processors: list[int]) -> list[Observation]:
     readings = {reading.name: reading.value or 0.0 for reading in host_readings(before, after)}
     return machine_observations(readings, processors)
 
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:
     quiet = later(busy_ns={0: 90 * SECOND, 1: 90 * SECOND}, steal_ns=SECOND)
-    assert observations_of(QUIET, quiet, processors=[0, 1]) == []
+    assert seen_of(QUIET, quiet, processors=[0, 1]) == []
 
 
 @pytest.mark.parametrize(
@@ -104,12 +102,12 @@ def test_a_quiet_machine_leaves_no_doubt() -> None:
 def test_each_cause_raises_its_own_doubt(
     changes: dict[str, object], doubt: Observation, kind: str
 ) -> None:
-    assert observations_of(QUIET, later(**changes), processors=[0, 1]) == [doubt]
+    assert seen_of(QUIET, later(**changes), processors=[0, 1]) == [doubt]
     assert doubt.name == kind
 
 
 def test_one_processor_is_a_doubt_of_its_own() -> None:
-    assert observations_of(QUIET, later(), processors=[3]) == [ProcessorShared(3)]
+    assert seen_of(QUIET, later(), processors=[3]) == [ProcessorShared(3)]
     assert ProcessorShared(3).name == "one processor"
 
 
