@@ -75,7 +75,7 @@ def page(
     if by_key.keys() >= set(checked):
         parts += _compared(by_key[checked[0]], by_key[checked[1]])
     if checked[0] in by_key and len(by_hand) > 1:
-        parts += _beside_by_hand(by_key[checked[0]], by_hand)
+        parts += _compared_by_hand(by_key[checked[0]], by_hand)
     for result in results:
         parts += _details(result)
     return "\n\n".join(parts) + "\n"
@@ -94,7 +94,7 @@ def _compared(direct: Json, other: Json) -> list[str]:
     return ["## Computed and weighed", paragraph(_CHECKED).strip(), table(head, rows)]
 
 
-def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
+def _compared_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     """The effect as weighed beside that of pairs, the control first in each."""
     control, arm = _VALUES
     ratios = np.array([math.log(pair[arm]["tps"] / pair[control]["tps"]) for pair in pairs])

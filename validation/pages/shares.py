@@ -97,12 +97,12 @@ def judged(every: Simulated, *, symmetric: bool = True) -> Iterator[Judged]:
         if world.symmetric is not symmetric:
             continue
         for epochs in EPOCHS:
-            yield from _of_looks(every, world, epochs)
+            yield from _of_planned(every, world, epochs)
         for epochs in OPEN_EPOCHS:
             yield from _of_open(every, world, epochs)
 
 
-def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
+def _of_planned(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
     def tally(rule: str, question: Question) -> Tally:
         return every.tally(world.name, epochs, rule, question)
 

@@ -211,8 +211,8 @@ def _open(every: Simulated) -> str:
             at_most(false_alarms(every.tally(world.name, planned, quick, NO_MARGIN)), BOUND),
             at_most(worst(misses), BOUND),
             at_most(equivalent(tally(quick, -0.01)), BOUND),
-            *(_seen_of(tally(quick, effect)) for effect in (-0.01, -0.03)),
-            *(_seen_of(tally(whole, effect)) for effect in (-0.01, -0.03)),
+            *(_detected_text(tally(quick, effect)) for effect in (-0.01, -0.03)),
+            *(_detected_text(tally(whole, effect)) for effect in (-0.01, -0.03)),
         ])  # fmt: skip
     return table(
         [
@@ -229,5 +229,5 @@ def _open(every: Simulated) -> str:
     )
 
 
-def _seen_of(tally: Tally) -> str:
+def _detected_text(tally: Tally) -> str:
     return f"{percent(detected(tally))} ({_mean_epochs(tally)})"
