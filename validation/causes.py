@@ -140,7 +140,7 @@ def checkpointer(
 
 
 def result_of(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a verdict."""
+    """The result to write down, from a verdict and its record."""
     [contrast] = verdict["contrasts"]
     [time] = verdict.get("time") or [_NO_PARTS]
     epochs = [epoch.totals for epoch in finished_epochs(Record(record))]

@@ -67,7 +67,7 @@ _OF_A_VERDICT = ("layout", "sentence", "time_scale", "distance_seconds", "by_dis
 
 
 def result_of(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a verdict."""
+    """The result to write down, from a verdict and its record."""
     [contrast] = verdict["contrasts"]
     turns = verdict["turns"]
     return {

@@ -123,7 +123,7 @@ class Weighing:
 
 
 def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:
-    """After `weigh`."""
+    """The arguments of `steelyard weigh` for a moment."""
     options = [f"--set={override}" for override in (*SESSIONS, f"workload.clients={CLIENTS}")]
     where = ["--address", address, "--machines", str(NODES), "--ray", ray]
     ends = ["--budget", BUDGET, "--seed", str(moment.seed), "--record", str(record)]

@@ -34,7 +34,7 @@ RESULTS = Results(FOLDER / "live.jsonl")
 def weigh(
     case: Case, records: Path, address: str | None = None, ray: str | None = None
 ) -> dict[str, Any]:
-    """Weigh one case; what is kept of it. `address`: of the server that sessions are of; `ray`: of
+    """Run one case and return its result. `address`: of the server that sessions are of; `ray`: of
     the cluster of several load machines."""
     record = (
         records / case.weighing.replace(" ", "").replace("%", "") / "record"

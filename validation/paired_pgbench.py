@@ -72,7 +72,7 @@ def throughput_of(output: str) -> float:
 
 
 def weighing(words: Sequence[str]) -> dict[str, Any]:
-    """What Steelyard says of the same question; `words` after `weigh`."""
+    """Steelyard's reading of the same question; `words`: the arguments of `steelyard weigh`."""
     with tempfile.TemporaryDirectory(prefix="sypaired") as home:
         record = Path(home) / "record"
         verdict, contrast, environment = run_weigh_pair("the weighing", words, record)

@@ -53,7 +53,7 @@ def names() -> list[str]:
 
 
 def result_of(verdict: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a verdict."""
+    """The result to write down, from a verdict and its environment."""
     return {
         "contrasts": [
             {key: contrast[key] for key in _OF_A_CONTRAST} for contrast in verdict["contrasts"]
@@ -76,7 +76,7 @@ def refusal(stderr: str) -> str:
 
 
 def weigh(name: str, records: Path, more: Sequence[str] = ()) -> dict[str, Any]:
-    """Weigh one; what is kept of it, or of its refusal. SystemExit: it ended otherwise."""
+    """Run one weighing and return its result or its refusal. SystemExit: it failed otherwise."""
     arguments = [name, *WORDS.get(name, ()), *more, "--seed", str(SEED)]
     record = records / name / "record"
     command: list[str | Path] = [STEELYARD, "weigh", *arguments, "--json", "--record", record]

@@ -78,8 +78,8 @@ def take(folder: Path) -> None:
 
 
 def result_of(outcome: Verdict | Swept) -> dict[str, Any]:
-    """What is kept of a step, its files named from the checkout that it was weighed from, which may
-    be another one than this, and its record from the folder that it stood in."""
+    """The result of a step: its verdict, with paths of files relative to the checkout that it was
+    weighed from, and with the name of its record alone."""
     document = json.loads(CHECKOUT.sub("", json.dumps(outcome.to_json())))
     if "record" in document:
         document["record"] = Path(document["record"]).name

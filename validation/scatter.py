@@ -115,7 +115,7 @@ def epochs_of(record: Record, arm: str, control: str) -> list[dict[str, float]]:
 
 
 def weigh(name: str, records: Path) -> dict[str, Any]:
-    """Weigh one condition; what is kept of it."""
+    """Run one condition and return its result."""
     condition, record = CONDITIONS[name], records / name.replace(" ", "-") / "record"
     arguments = [*WORDS, *condition.words]
     with reserved(condition.huge_pages) if condition.huge_pages else nullcontext():

@@ -31,7 +31,7 @@ _OF_A_VERDICT = ("whole_seconds", "layout")
 
 
 def result_of(words: Sequence[str], document: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a sweep, or of a factorial."""
+    """The result to write down, of a sweep or of a factorial."""
     facts = {"words": list(words), "machine": machine_of(environment_of(record))}
     if "sweep" in document:
         return {**facts, "sweep": document["sweep"]}

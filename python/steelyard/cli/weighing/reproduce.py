@@ -69,7 +69,7 @@ FETCHED = "npm-"
 
 
 def missing_engines(weighings: Iterable[Sequence[str]], account: str | None) -> list[str]:
-    """What `steelyard engines add` is to be given, each once; `weighings`: what stands after
+    """Versions to fetch by `steelyard engines add`, each once; `weighings`: the arguments of each
     `steelyard weigh`."""
     builds = {
         (study.engine, arm.version): None
