@@ -91,11 +91,11 @@ class ReproductionStep(StudyModel):
     full: tuple[str, ...] = ()
     """Further arguments of `steelyard weigh` at the scale of the published study."""
     needs: str = ""
-    """At that scale."""
+    """What the machine must have at that scale, in words."""
 
 
 class Chief(StudyModel):
-    """The contrast that is shown for a study where there is room for one, as in a table."""
+    """A reading that is shown for the study where there is room for few, as in a table."""
 
     step: str
     arm: str
@@ -165,8 +165,8 @@ class Reproduction(StudyModel):
         return tuple(step for step in self.steps if longer or not step.longer)
 
     def words(self, step: ReproductionStep, *, full: bool = False) -> tuple[str, ...]:
-        """The arguments of `steelyard weigh`, with the absolute path of a study's file; `full`: at the
-        scale of the published study."""
+        """The arguments of `steelyard weigh`, with the path of a study's file; `full`: at the scale of
+        the published study."""
         study, *more = step.weigh
         if study.endswith(".toml"):
             study = str(self.place / study)
