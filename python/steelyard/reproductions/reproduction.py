@@ -165,8 +165,8 @@ class Reproduction(StudyModel):
         return tuple(step for step in self.steps if longer or not step.longer)
 
     def words(self, step: ReproductionStep, *, full: bool = False) -> tuple[str, ...]:
-        """The arguments of `steelyard weigh`, with the path of a study's file; `full`: at the scale of
-        the published study."""
+        """The arguments of `steelyard weigh`, with the path of a study's file; `full`: at the scale
+        of the published study."""
         study, *more = step.weigh
         if study.endswith(".toml"):
             study = str(self.place / study)
