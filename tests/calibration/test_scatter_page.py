@@ -14,10 +14,10 @@ from validation import scatter
 from validation.pages.folded import outdated
 from validation.pages.scatter import (
     against,
+    detected_share,
     page,
     resampled,
     restart,
-    detected_share,
     share_by,
     slices,
     whole,

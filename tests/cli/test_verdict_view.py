@@ -251,7 +251,9 @@ def test_of_several_arms_every_distance_names_its_own() -> None:
 
 def test_what_a_device_did_is_a_table_of_the_side_that_the_work_uses() -> None:
     table = (
-        render_verdict(with_devices(DEVICES), 100).partition("device nvme0n1")[2].partition("\n\n")[0]
+        render_verdict(with_devices(DEVICES), 100)
+        .partition("device nvme0n1")[2]
+        .partition("\n\n")[0]
     )
     assert [" ".join(line.split()) for line in table.splitlines()] == [
         "on off change",

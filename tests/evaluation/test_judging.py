@@ -8,7 +8,7 @@ import pytest
 
 from record.made import plan_of
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.evaluation.judging import terms_of, earlier_judgements
+from steelyard.evaluation.judging import earlier_judgements, terms_of
 from steelyard.record.epoch import EventLine
 from steelyard.record.reader import GIVEN_UP, JUDGED, RESUMED
 

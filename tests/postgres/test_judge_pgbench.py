@@ -62,7 +62,10 @@ def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
     summary = re.sub(r"progress: .*\n", "", text)
     (tmp_path / "summary.txt").write_text(summary)
     (tmp_path / "progress.txt").write_text(text)
-    tps, latency_ms = number_in(text, r"tps = ([0-9.]+)"), number_in(text, r"latency average = ([0-9.]+)")
+    tps, latency_ms = (
+        number_in(text, r"tps = ([0-9.]+)"),
+        number_in(text, r"latency average = ([0-9.]+)"),
+    )
 
     one = sheet_of(tmp_path / "summary.txt", "pgbench")
     assert one.metrics[0][1][0].values.tolist() == [tps]

@@ -8,8 +8,8 @@ from steelyard.report.devices import (
     FOOTNOTE,
     by_second,
     device_rows,
-    figure_rows,
     devices_text,
+    figure_rows,
     used_figures,
 )
 

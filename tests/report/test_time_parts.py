@@ -53,7 +53,9 @@ def test_the_cause_is_told_with_the_whole_difference() -> None:
     assert sentence == "writing and syncing WAL: −20 µs [−25, −15] of −25 µs a transaction"
     with_queue = cause_sentence(time_parts(cpu, cpu))
     assert with_queue.startswith("on a processor, with the queue for it: −5 µs")
-    assert cause_sentence(time_parts(None, wal, cpu)).startswith("no cause found: no part covers half of")
+    assert cause_sentence(time_parts(None, wal, cpu)).startswith(
+        "no cause found: no part covers half of"
+    )
 
 
 def test_rows_mark_the_cause_and_end_with_the_whole() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.foreign.cells import (
     Pairs,
-    factors_of_rows,
     conditions_of,
+    factors_of_rows,
     joined,
     pairs_of,
     varying_factors,

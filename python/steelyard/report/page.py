@@ -35,7 +35,7 @@ from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
-from steelyard.report.devices import figure_rows, not_available, devices_text, used_figures
+from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
     incident_rows,

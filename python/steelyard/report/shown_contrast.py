@@ -70,7 +70,10 @@ def show_contrast(
         if details.epochs
         else None,
         settling=both_widths(
-            lambda width: draw_settling(facts, span, margin, _planned_looks(plan), arm_class, width), HALF
+            lambda width: draw_settling(
+                facts, span, margin, _planned_looks(plan), arm_class, width
+            ),
+            HALF,
         )
         if details.settling
         else None,

@@ -43,7 +43,9 @@ def test_the_time_of_a_query_that_is_a_slice_of_its_own_is_its_statements() -> N
         low_percent=40.0, high_percent=60.0, confidence=0.95, control_ms=1.0, arm_ms=1.5,
         control_unfinished=0, arm_unfinished=0,
     )  # fmt: skip
-    [one] = flipped(inspection_of({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed([], [], [query]))
+    [one] = flipped(
+        inspection_of({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed([], [], [query])
+    )
     assert one.time is not None
     assert (one.time.of, one.time.control_us, one.time.arm_us) == ("script", 1000.0, 1500.0)
     both = inspection_of({SELECT: INDEX, UPDATE: INDEX}, {SELECT: SEQ, UPDATE: INDEX})
@@ -54,7 +56,9 @@ def test_the_time_of_a_query_that_is_a_slice_of_its_own_is_its_statements() -> N
 
 def test_a_transaction_of_one_statement_has_its_time(make_epoch: MakeEpoch) -> None:
     epochs = [make_epoch(n, transactions={"off": 800 - n}).totals for n in range(10)]
-    [one] = flipped(inspection_of({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed(epochs, [], []))
+    [one] = flipped(
+        inspection_of({SELECT: INDEX}, {SELECT: SEQ}), "on", "off", Timed(epochs, [], [])
+    )
     assert one.time is not None
     assert one.time.of == "transaction"
     assert one.time.arm_us > one.time.control_us > 0
@@ -64,6 +68,9 @@ def test_arms_that_plan_alike_have_no_flip() -> None:
     timed = Timed([], [], [])
     assert flipped(inspection_of({SELECT: INDEX}, {SELECT: INDEX}), "on", "off", timed) == []
     assert (
-        flipped(inspection_of({SELECT: INDEX}, {SELECT: INDEX.replace("$1", "1")}), "on", "off", timed) == []
+        flipped(
+            inspection_of({SELECT: INDEX}, {SELECT: INDEX.replace("$1", "1")}), "on", "off", timed
+        )
+        == []
     )
     assert flipped(inspection_of({SELECT: INDEX}, {}), "on", "off", timed) == []

@@ -59,7 +59,9 @@ def test_waiting_for_processors_that_are_withheld_is_no_want_of_them() -> None:
     assert arm.kind == "waiting for a processor"
     assert (arm.part, arm.waited) == ("processor", 0.8)
     assert arm.withheld == pytest.approx(0.15)
-    _, free = bottlenecks([epoch(elapsed_ns=1e9, processors=2)], parts_of(processor=20.0, queue=80.0))
+    _, free = bottlenecks(
+        [epoch(elapsed_ns=1e9, processors=2)], parts_of(processor=20.0, queue=80.0)
+    )
     assert free.kind == "processor"
     assert (free.waited, free.withheld) == (0.8, None)
 

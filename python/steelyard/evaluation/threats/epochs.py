@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
-from steelyard.analysis.checks.littles_law import is_driver_bound, hides_stalls, impossible
+from steelyard.analysis.checks.littles_law import hides_stalls, impossible, is_driver_bound
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed

@@ -270,7 +270,9 @@ def require_fit(
             _require_reachable(name, endpoint)
 
 
-def _require_same_build(machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts) -> None:
+def _require_same_build(
+    machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts
+) -> None:
     unlike = [
         f"{machine.host}: {machine.version}, {machine.build_profile}"
         for machine in machines

@@ -262,7 +262,11 @@ def _doubtful(column: _Column, role: Role, alike: bool) -> bool:
 
 def _same_kind(column: _Column, other: _Column) -> bool:
     """Whether nothing but its heading tells a column from an arm."""
-    if not column.measured or column.decimals != other.decimals or not _could_be_arms(column, other):
+    if (
+        not column.measured
+        or column.decimals != other.decimals
+        or not _could_be_arms(column, other)
+    ):
         return False
     return float(np.median(column.values)) < _NEAR * float(np.median(other.values))
 

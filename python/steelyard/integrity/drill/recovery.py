@@ -69,7 +69,9 @@ def drill_recovery(
                 settings = {**settings_of(arm), "full_page_writes": full_page_writes}
                 rng = random.Random(f"{seed} {fault} {place}")
                 for _ in range(times):
-                    _drill_torn_page(cluster, (fault, place, arm), TORN[fault], settings, rng, matrix)
+                    _drill_torn_page(
+                        cluster, (fault, place, arm), TORN[fault], settings, rng, matrix
+                    )
     for arm in ("off", "on"):
         for fault in (each for each in WAL_FAULTS if each in faults):
             progress(f"{fault} in the log that recovery reads, checksums {arm}")

@@ -12,11 +12,11 @@ from steelyard.engines.builds.added import (
     editing,
     homes,
     move_into_cache,
+    name_conflict,
     named_after,
     new_directory,
     require_name,
     require_room_for_build,
-    name_conflict,
     workshop,
 )
 from steelyard.engines.cache import Cache
