@@ -1,4 +1,6 @@
-"""Inspects a path given to `--from`: data directory, backup or dump; its version; is it whole?"""
+"""Inspects the path given to `--from`: data directory, backup or dump, its version, and if it is
+whole.
+"""
 
 from __future__ import annotations
 
