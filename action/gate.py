@@ -55,7 +55,7 @@ def name(options: argparse.Namespace) -> int:
     stem = f"steelyard-{slug(options.name)}"
     # A slug has no two dashes in a row: no other gate's artefact begins with these letters.
     outputs = {"artefact": f"{stem}--{slug(options.host)}", "pattern": f"{stem}--*"}
-    tell("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in outputs.items()))
+    append_for_job("GITHUB_OUTPUT", "".join(f"{key}={value}\n" for key, value in outputs.items()))
     print(outputs["artefact"])
     return PASSED
 
@@ -160,7 +160,7 @@ def trusted(options: argparse.Namespace) -> dict[str, Any]:
             return stored
     equal = argparse.Namespace(**{**vars(options), "arm": options.control})
     record = options.out / "equal-arms"
-    keys = [*alike(lines(options.set)), EQUAL_ARM]
+    keys = [*keys_of_equal_arms(lines(options.set)), EQUAL_ARM]
     done = weighed(equal, options.equal_budget, record, keys, [])
     if done.returncode != PASSED:
         return {"kind": kind, "failed": done.returncode}
@@ -276,7 +276,7 @@ def require_closable(options: argparse.Namespace) -> None:
         raise ValueError(f"hosts is {options.hosts}: how many must agree, 1 or more")
 
 
-def alike(keys: Sequence[str]) -> list[str]:
+def keys_of_equal_arms(keys: Sequence[str]) -> list[str]:
     """The keys of a study whose arm is its control: what the arm alone has is left out."""
     both = [key.replace("control.", "arm.", 1) for key in keys if key.startswith("control.")]
     return [key for key in keys if not key.startswith("arm.")] + both
@@ -293,12 +293,12 @@ def keep(out: Path, gate: dict[str, Any], text: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "gate.json").write_text(json.dumps(gate), encoding="utf-8")
     (out / "gate.md").write_text(text, encoding="utf-8")
-    tell("GITHUB_STEP_SUMMARY", text)
-    tell("GITHUB_OUTPUT", f"outcome={gate['outcome']}\n")
+    append_for_job("GITHUB_STEP_SUMMARY", text)
+    append_for_job("GITHUB_OUTPUT", f"outcome={gate['outcome']}\n")
     print(text)
 
 
-def tell(variable: str, text: str) -> None:
+def append_for_job(variable: str, text: str) -> None:
     """Append to one of the job's files; outside a job nothing."""
     if os.environ.get(variable):
         with Path(os.environ[variable]).open("a", encoding="utf-8") as file:

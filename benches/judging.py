@@ -63,8 +63,8 @@ def large_record(directory: Path) -> Path:
     arms = "".join(f'[[arm]]\nname = "{arm}"\n' for arm in ARMS[1:])
     study = f'title = "Large"\nquestion = "How long?"\n[control]\nname = "a"\n{arms}'
     (directory / "study.toml").write_text(study)
-    slice_kept = kept("slices.jsonl", "kind", "measured")
-    epoch_kept = kept("telemetry.jsonl", "type", "epoch")
+    slice_kept = recorded_line("slices.jsonl", "kind", "measured")
+    epoch_kept = recorded_line("telemetry.jsonl", "type", "epoch")
     [script], draw = slice_kept["scripts"], random.Random(1)
 
     def whole(line: Json) -> Json:
@@ -73,16 +73,16 @@ def large_record(directory: Path) -> Path:
 
     def telemetry(line: Json) -> Json:
         first, *_ = upgrade_telemetry(epoch_kept)["arms"].values()
-        by_arm = {arm: arm_told(first, draw, n / 100) for n, arm in enumerate(ARMS)}
+        by_arm = {arm: arm_telemetry(first, draw, n / 100) for n, arm in enumerate(ARMS)}
         order = draw.sample(ARMS, len(ARMS))
-        return {**line, "start_order": order, "arms": by_arm, "machine": machine_told()}
+        return {**line, "start_order": order, "arms": by_arm, "machine": machine_telemetry()}
 
     rewrite(directory / "slices.jsonl", whole)
     rewrite(directory / "telemetry.jsonl", telemetry)
     return directory
 
 
-def kept(file: str, key: str, value: str) -> Json:
+def recorded_line(file: str, key: str, value: str) -> Json:
     """The first line of a kind in a file of a kept weighing."""
     with tarfile.open(ROOT / "tests" / "records" / "aa.tar.xz") as archive:
         lines = archive.extractfile(file)
@@ -96,8 +96,8 @@ def rewrite(file: Path, change: Callable[[Json], Json]) -> None:
     file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
-def arm_told(first: Json, draw: random.Random, effect: float) -> Json:
-    """What telemetry tells of an arm: the kept readings within a percent, and times of sessions;
+def arm_telemetry(first: Json, draw: random.Random, effect: float) -> Json:
+    """The telemetry of an arm: the kept readings within a percent, and times of sessions;
     an arm that is so much faster takes so much less processor time."""
     busy = {"session_cpu_us": 1.7e6, "session_queue_us": 2.9e6}
     readings = [*first["readings"]]
@@ -117,8 +117,8 @@ def arm_told(first: Json, draw: random.Random, effect: float) -> Json:
     }
 
 
-def machine_told() -> list[Json]:
-    """What telemetry tells of a machine of which there is nothing to say."""
+def machine_telemetry() -> list[Json]:
+    """The telemetry of a machine that raises no threat."""
     readings = dict.fromkeys(sorted(MACHINE_READINGS), 0.0) | {
         "elapsed_ns": 6.5e9, "processors": 2, "processors_before": 2, "same_processors": 1,
         "memory_available_bytes": 8e9, "memory_total_bytes": 16e9,

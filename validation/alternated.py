@@ -25,7 +25,7 @@ from typing import Any
 
 from validation.distances import NEARER, WEIGHINGS
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, revision, weighed
+from validation.weigh_command import machine_of, revision, run_weigh_pair
 
 RESULTS = Results(FOLDER / "alternated.jsonl")
 LAYOUTS = ("cycles", "turns")
@@ -57,8 +57,8 @@ with tempfile.TemporaryFile() as file:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One weighing."""
+class ScheduledWeighing:
+    """One weighing of the schedule: its condition, layout and number."""
 
     condition: str
     """Of the machine; `PGLZ`: nothing else on it, and the arms differ."""
@@ -71,20 +71,20 @@ class Asked:
 
     @property
     def words(self) -> list[str]:
-        """What is said after `weigh`."""
+        """The arguments after `steelyard weigh`."""
         seed = SEED + 10 * self.number + LAYOUTS.index(self.layout)
         arguments = WEIGHINGS[NEARER] if self.condition == PGLZ else EQUAL
         return [*arguments, "--set", f"layout={self.layout}", "--seed", str(seed)]
 
 
-def every() -> Iterator[Asked]:
+def scheduled_weighings() -> Iterator[ScheduledWeighing]:
     """All weighings, layouts in alternation, which begins the other way round each time."""
     for condition in CONDITIONS:
         for number in range(1, PAIRS + 1):
             for layout in LAYOUTS if number % 2 else reversed(LAYOUTS):
-                yield Asked(condition, layout, number)
+                yield ScheduledWeighing(condition, layout, number)
     for layout in LAYOUTS:
-        yield Asked(PGLZ, layout)
+        yield ScheduledWeighing(PGLZ, layout)
 
 
 @contextmanager
@@ -104,14 +104,17 @@ def neighbour() -> Iterator[None]:
             process.wait()
 
 
-def kept(
-    asked: Asked, verdict: Mapping[str, Any], contrast: Mapping[str, Any], machine: Any
+def result_of(
+    weighing: ScheduledWeighing,
+    verdict: Mapping[str, Any],
+    contrast: Mapping[str, Any],
+    machine: Any,
 ) -> dict[str, Any]:
-    """What is kept of a verdict."""
+    """The result to write down, from a verdict and its only contrast."""
     return {
-        "condition": asked.condition,
-        "layout": asked.layout,
-        "words": asked.words,
+        "condition": weighing.condition,
+        "layout": weighing.layout,
+        "words": weighing.words,
         **{
             name: contrast[name]
             for name in ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
@@ -125,13 +128,13 @@ def kept(
     }
 
 
-def weigh(asked: Asked, records: Path) -> dict[str, Any]:
-    """Weigh; what is kept of it."""
-    record = records / asked.key.replace("/", "-") / "record"  # alone: not an attempt at another
+def weigh(weighing: ScheduledWeighing, records: Path) -> dict[str, Any]:
+    """Run one weighing and return its result."""
+    record = records / weighing.key.replace("/", "-") / "record"  # alone: not an attempt at another
     load, started = os.getloadavg()[0], datetime.now(UTC).isoformat(timespec="seconds")
-    with neighbour() if asked.condition == "busy" else nullcontext():
-        verdict, contrast, environment = weighed(asked.key, asked.words, record)
-    line = kept(asked, verdict, contrast, machine_of(environment))
+    with neighbour() if weighing.condition == "busy" else nullcontext():
+        verdict, contrast, environment = run_weigh_pair(weighing.key, weighing.words, record)
+    line = result_of(weighing, verdict, contrast, machine_of(environment))
     return {**line, "started": started, "load_before": round(load, 2), "revision": revision()}
 
 
@@ -142,10 +145,10 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=(*CONDITIONS, PGLZ), default=None)
     parser.add_argument("--most", type=int, default=None, help="stop after so many weighings")
     options = parser.parse_args(words)
-    done = RESULTS.done()
+    done = RESULTS.answered_keys()
     waiting = [
         weighing
-        for weighing in every()
+        for weighing in scheduled_weighings()
         if weighing.key not in done and options.only in (None, weighing.condition)
     ]
     for weighing in waiting[: options.most]:

@@ -36,7 +36,7 @@ from steelyard.engines.registry import open_run
 from steelyard.model.endpoint import Endpoint
 from steelyard.telemetry.environment import machine
 from validation.results import FOLDER, Results
-from validation.weighed import STEELYARD, machine_of, revision
+from validation.weigh_command import STEELYARD, machine_of, revision
 
 RESULTS = Results(FOLDER / "by_hand.jsonl")
 VALUES = ("off", "pglz")

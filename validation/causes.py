@@ -26,7 +26,7 @@ from steelyard.record.record import Record
 from validation.pages import folded
 from validation.pages.causes import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, environment_of, machine_of
+from validation.weigh_command import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "causes.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "causes.md"
@@ -139,8 +139,8 @@ def checkpointer(
     }
 
 
-def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a verdict."""
+def result_of(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
+    """The result to write down, from a verdict and its record."""
     [contrast] = verdict["contrasts"]
     [time] = verdict.get("time") or [_NO_PARTS]
     epochs = [epoch.totals for epoch in finished_epochs(Record(record))]
@@ -171,7 +171,7 @@ WORDS = {name: [*weighing.words, "--seed", str(SEED)] for name, weighing in WEIG
 
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
-    Weighings(RESULTS, WORDS, kept).run("known causes, named or not")
+    Weighings(RESULTS, WORDS, result_of).run("known causes, named or not")
     folded.write(files())
     return 0
 

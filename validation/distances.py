@@ -19,7 +19,7 @@ from validation import by_hand
 from validation.pages import folded
 from validation.pages.distances import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, environment_of, machine_of
+from validation.weigh_command import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "distances.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "by-distance.md"
@@ -66,8 +66,8 @@ _OF_A_CONTRAST = (
 _OF_A_VERDICT = ("layout", "sentence", "time_scale", "distance_seconds", "by_distance", "seconds")
 
 
-def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a verdict."""
+def result_of(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
+    """The result to write down, from a verdict and its record."""
     [contrast] = verdict["contrasts"]
     turns = verdict["turns"]
     return {
@@ -84,7 +84,7 @@ def kept(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict
 
 
 WORDS = {name: [*arguments, "--seed", str(SEED)] for name, arguments in WEIGHINGS.items()}
-ASKED = Weighings(RESULTS, WORDS, kept)
+ASKED = Weighings(RESULTS, WORDS, result_of)
 
 
 def main() -> int:

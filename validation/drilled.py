@@ -19,7 +19,7 @@ from typing import Any
 from validation.pages import folded
 from validation.pages.drilled import page
 from validation.results import FOLDER
-from validation.weighed import machine_of
+from validation.weigh_command import machine_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "drilled.md"
 FORM = folded.Form(most_cells=20)
@@ -31,8 +31,8 @@ _ROWS = ("files", "recovery")
 """Parts of which single faults may come apart as well (`--fault`); the later file counts."""
 
 
-def kept(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """The drills that were kept, newest version first."""
+def read_drills(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    """The drills of results/drill-*.json.gz, newest version first."""
     files = (folder / f"drill-{major}.json.gz" for major in _ORDER)
     return [_read(file) for file in files if file.exists()]
 
@@ -61,7 +61,7 @@ def keep(files: Sequence[Path], folder: Path = FOLDER) -> None:
         _write(folder / f"drill-{major}.json.gz", facts)
 
 
-def kept_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
+def read_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
     """The comparison of ways to verify a page, if there is one."""
     file = folder / ALGORITHMS
     return _read(file) if file.exists() else None
@@ -69,7 +69,7 @@ def kept_algorithms(folder: Path = FOLDER) -> dict[str, Any] | None:
 
 def files() -> dict[Path, str]:
     """The page and its tables, as the results have them."""
-    return folded.files_of(PAGE, page(kept(), kept_algorithms()), FORM)
+    return folded.files_of(PAGE, page(read_drills(), read_algorithms()), FORM)
 
 
 def _read(file: Path) -> dict[str, Any]:

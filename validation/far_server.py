@@ -11,7 +11,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
-from validation.weighed import STEELYARD
+from validation.weigh_command import STEELYARD
 
 SETTINGS = {"shared_buffers": "512MB", "max_connections": "100"}
 LOADED = ("workloads", "load", "pgbench", "--set", "scale=20")

@@ -33,7 +33,7 @@ from validation.far_server import far_server
 from validation.load_nodes import DRIVER, add_host, cluster_of, drivers_of
 from validation.results import FOLDER, Results
 from validation.schedule import NODES, SESSIONS
-from validation.weighed import STEELYARD, revision
+from validation.weigh_command import STEELYARD, revision
 
 RESULTS = Results(FOLDER / "kills.jsonl")
 WHAT = ("driver", "actor", "node", "coordinator")
@@ -81,9 +81,9 @@ class Weighing:
 
     def __init__(self, words: Sequence[str], folder: Path, log: str) -> None:
         self.record = folder / "record"
-        self._told, self._said = folder / f"{log}.json", folder / f"{log}.txt"
+        self._stdout, self._stderr = folder / f"{log}.json", folder / f"{log}.txt"
         folder.mkdir(parents=True, exist_ok=True)
-        with self._told.open("w") as stdout, self._said.open("w") as stderr:
+        with self._stdout.open("w") as stdout, self._stderr.open("w") as stderr:
             self.process = subprocess.Popen(
                 [STEELYARD, "weigh", *words, "--json"], stdout=stdout, stderr=stderr
             )
@@ -93,7 +93,7 @@ class Weighing:
         path = self.record / file
         return path.read_text().split("\n")[:-1] if path.exists() else []
 
-    def measured(self) -> list[dict[str, Any]]:
+    def measured_slices(self) -> list[dict[str, Any]]:
         """The measured slices that are on disk."""
         lines = map(json.loads, self.lines("slices.jsonl"))
         return [line for line in lines if line["kind"] == "measured"]
@@ -101,9 +101,9 @@ class Weighing:
     def await_measured(self) -> None:
         """Until its first measured slice; SystemExit: it ended before."""
         limit = time.monotonic() + LONGEST_S
-        while not self.measured():
+        while not self.measured_slices():
             if self.process.poll() is not None or time.monotonic() > limit:
-                raise SystemExit(f"error: nothing was measured\n{self._said.read_text()[-2000:]}")
+                raise SystemExit(f"error: nothing was measured\n{self._stderr.read_text()[-2000:]}")
             time.sleep(0.05)
 
     def end(self) -> int:
@@ -117,13 +117,13 @@ class Weighing:
 
     def verdict(self) -> dict[str, Any]:
         """What `--json` printed; empty where that is nothing, or an error."""
-        text = self._told.read_text().strip()
+        text = self._stdout.read_text().strip()
         answer = dict(json.loads(text)) if text else {}
         return {} if "error" in answer else answer
 
 
 def words_of(moment: Moment, address: str, ray: str, record: Path) -> list[str]:
-    """After `weigh`."""
+    """The arguments of `steelyard weigh` for a moment."""
     options = [f"--set={override}" for override in (*SESSIONS, f"workload.clients={CLIENTS}")]
     where = ["--address", address, "--machines", str(NODES), "--ray", ray]
     ends = ["--budget", BUDGET, "--seed", str(moment.seed), "--record", str(record)]
@@ -155,22 +155,22 @@ def strike(moment: Moment, draw: random.Random, cluster: Any, weighing: Weighing
     return False
 
 
-def killed(moment: Moment, cluster: Any, address: str, folder: Path) -> dict[str, Any]:
+def run_moment(moment: Moment, cluster: Any, address: str, folder: Path) -> dict[str, Any]:
     """What became of a weighing in which something was killed, at the first time drawn at which
     there was something to kill."""
     draw = random.Random(moment.seed)
     draws = 0
     result: dict[str, Any] = {"struck": False}
     while not result["struck"] and draws < MOST_DRAWS:
-        result = killed_once(moment, draw, cluster, address, folder)
+        result = attempt_kill(moment, draw, cluster, address, folder)
         draws += 1
     return {**result, "draws": draws}
 
 
-def killed_once(
+def attempt_kill(
     moment: Moment, draw: random.Random, cluster: Any, address: str, folder: Path
 ) -> dict[str, Any]:
-    """Weigh, kill, and look what became of it."""
+    """Weigh and kill once: the result of the attempt."""
     began = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)  # of a moment that was interrupted
     arguments = words_of(moment, address, cluster.address, folder / "record")
@@ -182,7 +182,7 @@ def killed_once(
     struck = strike(moment, draw, cluster, weighing)
     on_disk = weighing.lines("slices.jsonl")
     status = weighing.end()
-    left = gone(drivers)
+    left = drivers_left(drivers)
     if moment.what == "coordinator":
         left |= {"sessions after the kill": sessions_left(address)}
         on_disk = weighing.lines("slices.jsonl")
@@ -201,7 +201,7 @@ def killed_once(
         **left,
         "survivors": survivors(),
         "sessions": sessions_left(address),
-        "same": rejudged(weighing.record),
+        "same": reproduces_verdict(weighing.record),
         "seconds": round(time.monotonic() - began, 1),
         "revision": revision(),
     }
@@ -214,7 +214,7 @@ def missing(before: Sequence[str], after: Sequence[str]) -> int:
     )
 
 
-def gone(drivers: Sequence[psutil.Process]) -> dict[str, int]:
+def drivers_left(drivers: Sequence[psutil.Process]) -> dict[str, int]:
     """How many of the drivers outlive the weighing: each is waited for."""
     _, alive = psutil.wait_procs(drivers, timeout=GONE_S)
     return {"drivers": len(alive)}
@@ -257,7 +257,7 @@ def epochs_of(weighing: Weighing) -> dict[str, Any]:
     complete = {n: epoch for n, epoch in epochs.items() if epoch["outcome"] == "complete"}
     counts: Counter[tuple[int, str]] = Counter()
     torn = 0
-    for measured in weighing.measured():
+    for measured in weighing.measured_slices():
         if (
             measured["epoch"] in complete
             and measured["attempt"] == complete[measured["epoch"]]["attempt"]
@@ -279,24 +279,24 @@ def epochs_of(weighing: Weighing) -> dict[str, Any]:
     }
 
 
-def rejudged(record: Path) -> bool:
+def reproduces_verdict(record: Path) -> bool:
     """Whether the record gives its verdict again."""
     command: list[str | Path] = [STEELYARD, "report", record, "--rejudge", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and bool(json.loads(done.stdout)["same"])
 
 
-def holds(one: Mapping[str, Any]) -> bool:
+def holds(line: Mapping[str, Any]) -> bool:
     """Whether something was killed, no slice was lost and nothing was left: the weighing went on to
     its verdict, every epoch is complete or named, and what was on disk at the kill is there."""
     nothing = ("status", "slices_gone", "slices_few", "drivers", "survivors", "sessions")
     return (
-        one["struck"]
-        and not any(one[name] for name in nothing)
-        and not one.get("sessions after the kill")
-        and one["same"]
-        and one["judged"] == one["complete"] > 0
-        and all("load machine" in outcome for outcome in one["lost"])
+        line["struck"]
+        and not any(line[name] for name in nothing)
+        and not line.get("sessions after the kill")
+        and line["same"]
+        and line["judged"] == line["complete"] > 0
+        and all("load machine" in outcome for outcome in line["lost"])
     )
 
 
@@ -333,7 +333,7 @@ def main() -> int:
         os.environ[MARK] = f"{os.getpid()}"
         with far_server() as address, cluster_of(NODES + 1) as cluster:
             for moment in waiting:
-                result = killed(moment, cluster, address, options.records / moment.key)
+                result = run_moment(moment, cluster, address, options.records / moment.key)
                 RESULTS.replace(moment.key, result)
                 outcome = "holds" if holds(result) else "DOES NOT HOLD"
                 print(f"{moment.key:<15} {outcome}, {result['seconds']:.0f} s", flush=True)

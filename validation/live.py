@@ -26,7 +26,7 @@ from validation.far_server import far_server
 from validation.load_nodes import cluster_of
 from validation.results import FOLDER, Results
 from validation.schedule import KINDS, Case, cases, control_throughput, debt_share
-from validation.weighed import environment_of, machine_of, revision, told, verdict_of
+from validation.weigh_command import environment_of, machine_of, revision, run_weigh, verdict_of
 
 RESULTS = Results(FOLDER / "live.jsonl")
 
@@ -34,7 +34,7 @@ RESULTS = Results(FOLDER / "live.jsonl")
 def weigh(
     case: Case, records: Path, address: str | None = None, ray: str | None = None
 ) -> dict[str, Any]:
-    """Weigh one case; what is kept of it. `address`: of the server that sessions are of; `ray`: of
+    """Run one case and return its result. `address`: of the server that sessions are of; `ray`: of
     the cluster of several load machines."""
     record = (
         records / case.weighing.replace(" ", "").replace("%", "") / "record"
@@ -45,11 +45,11 @@ def weigh(
     arguments += [] if address is None else ["--address", address]
     arguments += [] if ray is None else ["--machines", str(case.machines), "--ray", ray]
     load, began, started = os.getloadavg()[0], time.monotonic(), datetime.now(UTC)
-    weighed = verdict_of(record) if case.shared else None  # for another of its arms
-    verdict = weighed or told(case.weighing, arguments, record)
+    earlier = verdict_of(record) if case.shared else None  # for another of its arms
+    verdict = earlier or run_weigh(case.weighing, arguments, record)
     [contrast] = [each for each in verdict["contrasts"] if case.arm in (None, each["arm"])]
     environment = environment_of(record)
-    elapsed_s = weighed["seconds"] if weighed else time.monotonic() - began
+    elapsed_s = earlier["seconds"] if earlier else time.monotonic() - began
     owed = debt_share(Record(record).lines("slices.jsonl"), contrast["control"])
     return {
         "kind": case.kind,

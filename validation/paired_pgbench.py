@@ -28,7 +28,7 @@ from steelyard.engines.postgres.libpq.connection_string import client_flags
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.endpoint import Endpoint
 from validation.results import FOLDER, Results
-from validation.weighed import machine_of, weighed
+from validation.weigh_command import machine_of, run_weigh_pair
 
 RESULTS = Results(FOLDER / "paired_pgbench.jsonl")
 CLIENTS, THREADS = 8, 2
@@ -72,9 +72,10 @@ def throughput_of(output: str) -> float:
 
 
 def weighing(words: Sequence[str]) -> dict[str, Any]:
-    """What Steelyard says of the same question; `words` after `weigh`."""
+    """Steelyard's reading of the same question; `words`: the arguments of `steelyard weigh`."""
     with tempfile.TemporaryDirectory(prefix="sypaired") as home:
-        verdict, contrast, environment = weighed("the weighing", words, Path(home) / "record")
+        record = Path(home) / "record"
+        verdict, contrast, environment = run_weigh_pair("the weighing", words, record)
     keys = ("estimate_percent", "low_percent", "high_percent", "verdict", "epochs")
     return {
         **{name: contrast[name] for name in keys},

@@ -26,7 +26,7 @@ from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 from validation.paired_pgbench import throughput, weighing
 from validation.results import FOLDER, Results
-from validation.weighed import revision
+from validation.weigh_command import revision
 
 RESULTS = Results(FOLDER / "pools_by_hand.jsonl")
 SIZES = ("128MB", "1GB")

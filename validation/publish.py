@@ -10,7 +10,6 @@ from pathlib import Path
 
 from validation.pages import (
     alternated,
-    beside,
     compared,
     covaried,
     cycled,
@@ -22,6 +21,7 @@ from validation.pages import (
     paired,
     pooled,
     rates,
+    raylet,
     replayed,
     searched,
     settled,
@@ -91,7 +91,7 @@ def page(folder: Path = FOLDER, traced: Path = TRACES) -> str:
         lived.section(results["live"]),
         alternated.section(results["alternated"], results["by_hand"]),
         killed.section(results["kills"]),
-        beside.section(results["raylet"]),
+        raylet.section(results["raylet"]),
         searched.section(results["searches"]),
         paired.section(results["paired_pgbench"]),
         pooled.section(results["pools_by_hand"]),
@@ -127,10 +127,10 @@ _FILES = (
 )
 
 
-def _short(every: Simulated, found: dict[str, Results]) -> str:
+def _short(every: Simulated, results: dict[str, Results]) -> str:
     done = [
         result
-        for result in found["controls"]
+        for result in results["controls"]
         if result["weighings"] and replayed.must_fail(result["control"])
     ]
     failing = replayed.failing(done)
@@ -139,7 +139,7 @@ def _short(every: Simulated, found: dict[str, Results]) -> str:
         paragraph(_SHORT.format(holding=holding, breaking=len(WORLDS) - holding)).strip(),
         shares.summary(every),
         f"Negative controls that fail, as they must: {failing} of {len(done)}.",
-        judged.held(found["judge"]),
+        judged.summary(results["judge"]),
     ]
     beyond = shares.beyond(every)
     if beyond:

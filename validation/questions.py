@@ -22,7 +22,7 @@ from steelyard.study.read import builtin_studies
 from validation.causes import RESULTS as CAUSES
 from validation.pages.questions import page_with_table
 from validation.results import FOLDER, Results
-from validation.weighed import STEELYARD, machine_of, revision
+from validation.weigh_command import STEELYARD, machine_of, revision
 
 RESULTS = Results(FOLDER / "questions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "studies.md"
@@ -52,8 +52,8 @@ def names() -> list[str]:
     return [name for name in builtin_studies() if name not in ASKED_OF_A_USER]
 
 
-def kept(verdict: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a verdict."""
+def result_of(verdict: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str, Any]:
+    """The result to write down, from a verdict and its environment."""
     return {
         "contrasts": [
             {key: contrast[key] for key in _OF_A_CONTRAST} for contrast in verdict["contrasts"]
@@ -69,14 +69,14 @@ def kept(verdict: Mapping[str, Any], environment: Mapping[str, Any]) -> dict[str
     }
 
 
-def refusal(said: str) -> str:
+def refusal(stderr: str) -> str:
     """The primary line of an error, without the words that every error begins with."""
-    lines = [line for line in said.splitlines() if line.lower().startswith("error: ")]
-    return (lines[-1] if lines else said.strip().splitlines()[-1])[len("error: ") :]
+    lines = [line for line in stderr.splitlines() if line.lower().startswith("error: ")]
+    return (lines[-1] if lines else stderr.strip().splitlines()[-1])[len("error: ") :]
 
 
 def weigh(name: str, records: Path, more: Sequence[str] = ()) -> dict[str, Any]:
-    """Weigh one; what is kept of it, or of its refusal. SystemExit: it ended otherwise."""
+    """Run one weighing and return its result or its refusal. SystemExit: it failed otherwise."""
     arguments = [name, *WORDS.get(name, ()), *more, "--seed", str(SEED)]
     record = records / name / "record"
     command: list[str | Path] = [STEELYARD, "weigh", *arguments, "--json", "--record", record]
@@ -87,10 +87,10 @@ def weigh(name: str, records: Path, more: Sequence[str] = ()) -> dict[str, Any]:
     if done.returncode != 0:
         raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
     environment = json.loads((record / "environment.json").read_text())
-    return {**facts, **kept(json.loads(done.stdout), environment)}
+    return {**facts, **result_of(json.loads(done.stdout), environment)}
 
 
-def found() -> list[dict[str, Any]]:
+def all_results() -> list[dict[str, Any]]:
     """Every result: what was weighed for its cause is an answer too, until it is weighed here."""
     return [*CAUSES, *RESULTS]
 
@@ -103,7 +103,7 @@ def main() -> int:
     parser.add_argument("--budget", default=None, help="a trial of this length: told, not kept")
     parser.add_argument("--page", action="store_true", help="only write the table")
     options = parser.parse_args()
-    done = set() if options.budget else RESULTS.done()
+    done = set() if options.budget else RESULTS.answered_keys()
     for name in () if options.page else names():
         if name in done or options.only not in (None, name):
             continue
@@ -113,7 +113,8 @@ def main() -> int:
         if not options.budget:
             RESULTS.add(name, result)
         print(f"{name}: {result.get('sentence') or result['refused']}", flush=True)
-    PAGE.write_text(page_with_table(PAGE.read_text(encoding="utf-8"), found()), encoding="utf-8")
+    text = page_with_table(PAGE.read_text(encoding="utf-8"), all_results())
+    PAGE.write_text(text, encoding="utf-8")
     return 0
 
 

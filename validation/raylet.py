@@ -33,7 +33,7 @@ import psutil
 from validation.load_nodes import cluster_of, processes_of
 from validation.results import FOLDER, Results
 from validation.schedule import control_throughput
-from validation.weighed import machine_of, revision, weighed
+from validation.weigh_command import machine_of, revision, run_weigh_pair
 
 RESULTS = Results(FOLDER / "raylet.jsonl")
 PAIRS = 10
@@ -107,11 +107,11 @@ def _processor_s(node: Any) -> float:
     return total
 
 
-def differences(slices: Sequence[Mapping[str, Any]], seen: Switching) -> list[float]:
+def differences(slices: Sequence[Mapping[str, Any]], switching: Switching) -> list[float]:
     """For each epoch ln(throughput with the node running / stopped), both arms together."""
     sums: dict[tuple[int, bool], list[float]] = {}
     for line in slices:
-        running = seen.running(line["start_ns"], line["end_ns"])
+        running = switching.running(line["start_ns"], line["end_ns"])
         if line["kind"] == "measured" and running is not None:
             totals = sums.setdefault((line["epoch"], running), [0, 0, 0])
             for column, value in enumerate((1, line["transactions"], line["busy_ns"])):
@@ -136,13 +136,13 @@ def weigh(number: int, cluster: Any | None, records: Path) -> dict[str, Any]:
     name = f"{state}/{number}"
     facts: dict[str, Any] = {}
     if cluster is None:
-        verdict, contrast, environment = weighed(name, arguments, record)
+        verdict, contrast, environment = run_weigh_pair(name, arguments, record)
     else:
         node = next(iter(cluster.worker_nodes))
         facts["processor_share"] = round(processor_share(node, IDLE_S), 5)
         facts["memory_bytes"] = sum(process.memory_info().rss for process in processes_of(node))
         with switched(node, random.Random(seed)) as switching:
-            verdict, contrast, environment = weighed(name, arguments, record)
+            verdict, contrast, environment = run_weigh_pair(name, arguments, record)
         text = (record / "slices.jsonl").read_text().splitlines()
         facts["switched"] = differences([json.loads(line) for line in text], switching)
     names = ("estimate_percent", "low_percent", "high_percent", "verdict", "nonzero", "epochs")
@@ -169,7 +169,7 @@ def main() -> int:
         (state, number)
         for number in range(1, PAIRS + 1)
         for state in random.Random(number).sample(("with", "without"), 2)
-        if f"{state}/{number}" not in RESULTS.done()
+        if f"{state}/{number}" not in RESULTS.answered_keys()
     ]
     for state, number in waiting[: options.most]:
         if state == "with":

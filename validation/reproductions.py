@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.cli.views.reproductions.page import Found, claim_row, page, row
-from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, found_in
+from steelyard.cli.weighing.reproduce import REPRODUCE_FILE, completed_outcomes
 from steelyard.record.sweep import Swept
 from steelyard.record.verdict import Verdict
 from steelyard.reproductions.reproduction import (
@@ -31,7 +31,7 @@ from steelyard.reproductions.reproduction import (
 from validation.pages import folded, theirs_and_ours
 from validation.pages import table as pages
 from validation.results import FOLDER, Results
-from validation.weighed import environment_of, machine_of
+from validation.weigh_command import environment_of, machine_of
 
 RESULTS = Results(FOLDER / "reproductions.jsonl")
 PAGES = Path(__file__).parents[1] / "docs" / "reproductions"
@@ -72,24 +72,25 @@ published of one. This page is written by `python -m validation.reproductions`.
 def take(folder: Path) -> None:
     """Keep every complete step of a repetition."""
     name = json.loads((folder / REPRODUCE_FILE).read_text(encoding="utf-8"))["name"]
-    for step, verdict in found_in(folder, read_reproduction(name)).items():
+    for step, verdict in completed_outcomes(folder, read_reproduction(name)).items():
         machine = machine_of(environment_of(folder / step))
-        RESULTS.replace(f"{name}/{step}", {"machine": machine, **kept(verdict)})
+        RESULTS.replace(f"{name}/{step}", {"machine": machine, **result_of(verdict)})
 
 
-def kept(told: Verdict | Swept) -> dict[str, Any]:
-    """What is kept of a step, its files named from the checkout that it was weighed from, which may
-    be another one than this, and its record from the folder that it stood in."""
-    document = json.loads(CHECKOUT.sub("", json.dumps(told.to_json())))
+def result_of(outcome: Verdict | Swept) -> dict[str, Any]:
+    """The result of a step: its verdict, with paths of files relative to the checkout that it was
+    weighed from, and with the name of its record alone."""
+    document = json.loads(CHECKOUT.sub("", json.dumps(outcome.to_json())))
     if "record" in document:
         document["record"] = Path(document["record"]).name
-    return {"swept" if isinstance(told, Swept) else "verdict": document}
+    return {"swept" if isinstance(outcome, Swept) else "verdict": document}
 
 
 def text_of(study: Reproduction, results: Results) -> str:
     """The page of a study from what was kept."""
     lines = _lines(study, results)
-    return page(study, _found(lines), machines_words(line["machine"] for line in lines.values()))
+    machines = machines_words(line["machine"] for line in lines.values())
+    return page(study, _outcomes_of(lines), machines)
 
 
 def files(study: Reproduction, results: Results) -> dict[Path, str]:
@@ -113,14 +114,14 @@ def _as_table(match: re.Match[str]) -> str:
 def table(results: Results) -> str:
     """Every study in a row."""
     studies = map(read_reproduction, names())
-    rows = [row(study, _found(_lines(study, results))) for study in studies]
+    rows = [row(study, _outcomes_of(_lines(study, results))) for study in studies]
     return "\n".join([*HEAD, *rows])
 
 
 def claims_page(results: Results) -> str:
     """Every claim in a row."""
     claims = map(read_reproduction, claim_names())
-    rows = [claim_row(claim, _found(_lines(claim, results))) for claim in claims]
+    rows = [claim_row(claim, _outcomes_of(_lines(claim, results))) for claim in claims]
     return "\n".join([CLAIMS_HEAD, *rows]) + "\n"
 
 
@@ -128,7 +129,7 @@ def picture(results: Results) -> str:
     """Every published effect that can be compared, beside ours: an SVG file's text."""
     studies = map(read_reproduction, (*names(), *claim_names()))
     return theirs_and_ours.picture(
-        theirs_and_ours.rows_of((study, _found(_lines(study, results))) for study in studies)
+        theirs_and_ours.rows_of((study, _outcomes_of(_lines(study, results))) for study in studies)
     )
 
 
@@ -149,12 +150,12 @@ def _lines(study: Reproduction, results: Results) -> dict[str, Mapping[str, Any]
     }
 
 
-def _found(lines: Mapping[str, Mapping[str, Any]]) -> Found:
-    return {name: told_of(line) for name, line in lines.items()}
+def _outcomes_of(lines: Mapping[str, Mapping[str, Any]]) -> Found:
+    return {name: outcome_of(line) for name, line in lines.items()}
 
 
-def told_of(line: Mapping[str, Any]) -> Verdict | Swept:
-    """What `kept` has kept."""
+def outcome_of(line: Mapping[str, Any]) -> Verdict | Swept:
+    """The outcome of which `result_of` made this line."""
     if "swept" in line:
         return Swept.of_json(line["swept"], line["key"])
     return Verdict.of_json(line["verdict"], line["key"])

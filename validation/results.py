@@ -25,7 +25,7 @@ class Results:
             if line.strip():
                 yield json.loads(line)
 
-    def done(self) -> set[str]:
+    def answered_keys(self) -> set[str]:
         """The keys of the cases that have a result."""
         return {result["key"] for result in self}
 
@@ -35,10 +35,10 @@ class Results:
         with self.path.open("a") as opened:
             opened.write(json.dumps({"key": key, **result}) + "\n")
 
-    def keep(self, wanted: Callable[[Mapping[str, Any]], bool]) -> None:
+    def keep(self, is_current: Callable[[Mapping[str, Any]], bool]) -> None:
         """Drop the results that are not wanted any more: other code made them."""
         every = list(self)
-        retained = [result for result in every if wanted(result)]
+        retained = [result for result in every if is_current(result)]
         if len(retained) != len(every):
             self._write(retained)
 

@@ -26,7 +26,7 @@ from validation.pages import folded
 from validation.pages.scatter import page
 from validation.results import FOLDER, Results
 from validation.traces import Row, rows_of
-from validation.weighed import environment_of, machine_of, revision, told
+from validation.weigh_command import environment_of, machine_of, revision, run_weigh
 
 RESULTS = Results(FOLDER / "scatter.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "scatter.md"
@@ -115,11 +115,11 @@ def epochs_of(record: Record, arm: str, control: str) -> list[dict[str, float]]:
 
 
 def weigh(name: str, records: Path) -> dict[str, Any]:
-    """Weigh one condition; what is kept of it."""
+    """Run one condition and return its result."""
     condition, record = CONDITIONS[name], records / name.replace(" ", "-") / "record"
     arguments = [*WORDS, *condition.words]
     with reserved(condition.huge_pages) if condition.huge_pages else nullcontext():
-        verdict = told(name, arguments, record, condition.before)
+        verdict = run_weigh(name, arguments, record, condition.before)
     [contrast] = verdict["contrasts"]
     plan = Record(record).read("plan.json")
     return {
@@ -150,7 +150,9 @@ def main() -> int:
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args()
     for name in CONDITIONS:
-        if name not in RESULTS.done() and options.only in (None, name) and not options.page:
+        if options.page or name in RESULTS.answered_keys():
+            continue
+        if options.only in (None, name):
             RESULTS.add(name, weigh(name, options.records))
             print(f"{name}: weighed", flush=True)
     folded.write(files())

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.history.bisect import Bisected, BisectPlan, Sided, epochs_wanted, search
+from steelyard.history.bisect import Bisected, BisectPlan, Sided, epochs_required, search
 from steelyard.model.units import log_of_percent
 from validation.results import FOLDER, Results
-from validation.weighed import revision
+from validation.weigh_command import revision
 
 RESULTS = Results(FOLDER / "searches.jsonl")
 EFFECTS = (0.0, 1.0, 2.0, 5.0)
@@ -54,7 +54,7 @@ class Cell:
 CELLS = [Cell(*combination) for combination in itertools.product(EFFECTS, PLACES, LUCKS)]
 
 
-def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
+def run_search(cell: Cell, seed: int) -> tuple[Bisected, int]:
     """One search, and the number of the place that changed."""
     draw = np.random.default_rng(
         [seed, cell.places, round(10 * cell.effect), round(10 * cell.luck)]
@@ -62,7 +62,7 @@ def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
     changed = int(draw.integers(1, cell.places))
     levels = draw.normal(0, cell.luck / 100, cell.places)
     levels[changed:] += log_of_percent(cell.effect)
-    required = epochs_wanted(cell.places)
+    required = epochs_required(cell.places)
     plan = BisectPlan(
         study="simulated", key="version", places=tuple(map(str, range(cell.places))), seed=seed
     )
@@ -81,12 +81,12 @@ def searched(cell: Cell, seed: int) -> tuple[Bisected, int]:
     return search(plan, weigh, lambda middle, attempt: "", lambda message: None), changed
 
 
-def told(cell: Cell, searches: int) -> dict[str, Any]:
+def simulate(cell: Cell, searches: int) -> dict[str, Any]:
     """How often searches of a cell came to what."""
     outcomes: Counter[str] = Counter()
     steps = 0
     for seed in range(searches):
-        bisected, changed = searched(cell, seed)
+        bisected, changed = run_search(cell, seed)
         outcomes[_outcome(bisected, changed)] += 1
         steps += len(bisected.steps)
     return {
@@ -103,11 +103,11 @@ def told(cell: Cell, searches: int) -> dict[str, Any]:
 OUTCOMES = ("right", "wrong", "narrowed", "narrowed wrongly", "not searched")
 
 
-def _outcome(found: Bisected, changed: int) -> str:
-    if found.before is None or found.after is None:
+def _outcome(bisected: Bisected, changed: int) -> str:
+    if bisected.before is None or bisected.after is None:
         return "not searched"
-    right = int(found.before) < changed <= int(found.after)
-    if found.outcome == "found":
+    right = int(bisected.before) < changed <= int(bisected.after)
+    if bisected.outcome == "found":
         return "right" if right else "wrong"
     return "narrowed" if right else "narrowed wrongly"
 
@@ -119,7 +119,7 @@ def main(words: Sequence[str] | None = None) -> int:
     searches = parser.parse_args(words).searches
     with ProcessPoolExecutor() as pool:
         for cell, result in zip(
-            CELLS, pool.map(told, CELLS, itertools.repeat(searches)), strict=True
+            CELLS, pool.map(simulate, CELLS, itertools.repeat(searches)), strict=True
         ):
             RESULTS.replace(cell.key, result)
             print(f"{cell.key}: {result}", flush=True)

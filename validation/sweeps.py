@@ -18,7 +18,7 @@ from typing import Any
 from validation.pages import folded
 from validation.pages.sweeps import page
 from validation.results import FOLDER, Results
-from validation.weighed import Weighings, environment_of, machine_of
+from validation.weigh_command import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "sweeps-and-factors.md"
@@ -30,19 +30,19 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
 _OF_A_VERDICT = ("whole_seconds", "layout")
 
 
-def kept(words: Sequence[str], told: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """What is kept of a sweep, or of a factorial."""
+def result_of(words: Sequence[str], document: Mapping[str, Any], record: Path) -> dict[str, Any]:
+    """The result to write down, of a sweep or of a factorial."""
     facts = {"words": list(words), "machine": machine_of(environment_of(record))}
-    if "sweep" in told:
-        return {**facts, "sweep": told["sweep"]}
-    threats = sorted({t["name"] for contrast in told["contrasts"] for t in contrast["threats"]})
-    of_verdict = {name: told[name] for name in _OF_A_VERDICT}
-    return {**facts, **of_verdict, "threats": threats, "factors": told["factors"]}
+    if "sweep" in document:
+        return {**facts, "sweep": document["sweep"]}
+    threats = sorted({t["name"] for contrast in document["contrasts"] for t in contrast["threats"]})
+    of_verdict = {name: document[name] for name in _OF_A_VERDICT}
+    return {**facts, **of_verdict, "threats": threats, "factors": document["factors"]}
 
 
 def main() -> int:
     """Weigh what has no result yet, and write the page."""
-    Weighings(RESULTS, WEIGHINGS, kept).run("a sweep and a factorial, whole")
+    Weighings(RESULTS, WEIGHINGS, result_of).run("a sweep and a factorial, whole")
     folded.write(files())
     return 0
 

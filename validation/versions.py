@@ -27,7 +27,7 @@ from steelyard.record.record import Record
 from validation.pages import folded
 from validation.pages.versions import Pair, page
 from validation.results import FOLDER, Results
-from validation.weighed import environment_of, machine_of, revision, told
+from validation.weigh_command import environment_of, machine_of, revision, run_weigh
 
 RESULTS = Results(FOLDER / "versions.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "18-against-16.md"
@@ -176,17 +176,17 @@ def comparisons() -> Mapping[str, Comparison]:
 
 
 def command(name: str, weighings: Mapping[str, Sequence[str]] = WEIGHINGS) -> list[str]:
-    """What is said after `weigh`."""
+    """The arguments of `steelyard weigh` for a weighing by its name."""
     return [*weighings[name], "--seed", str(SEED)]
 
 
 def weigh(name: str, words: Sequence[str], records: Path) -> list[dict[str, Any]]:
-    """Weigh one; what is kept of each of its contrasts."""
+    """Run one weighing and return the result of each of its contrasts."""
     record = records / name / "record"  # alone: not an attempt at another
     shutil.rmtree(record, ignore_errors=True)  # what has no line is weighed anew
     load = os.getloadavg()[0]
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    verdict = told(name, words, record)
+    verdict = run_weigh(name, words, record)
     environment = environment_of(record)
     contrasts = [*verdict["contrasts"], *verdict.get("pairs", ())]
     weighing = {
@@ -218,7 +218,7 @@ def key_of(name: str, contrast: Mapping[str, Any], *, alone: bool) -> str:
 def _of_contrast(
     contrast: Mapping[str, Any], verdict: Mapping[str, Any], environment: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What is kept of one contrast; what was counted beside it, where the two were compared."""
+    """The result of one contrast, with the counters of its arms where the verdict compares them."""
     pair = (contrast["control"], contrast["arm"])
     return {
         **{key: contrast[key] for key in _OF_A_CONTRAST},

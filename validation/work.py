@@ -55,7 +55,7 @@ def work_through(
     dropped from the file first.
     """
     results.keep(lambda result: result.get("code") == code)
-    done = results.done()
+    done = results.answered_keys()
     waiting = [case for case in cases if case.key not in done]
     if not waiting:
         return True

@@ -27,12 +27,12 @@ def weigh(question: Question, laboratory: Laboratory, progress: Progress) -> Ver
         inspected = inspect_arms(question, setup, progress)  # arms differ only where declared
         setup = inspected.setup  # each script was executed once: without what fails
         choices = recall_choices(opened) or choose(setup, progress)  # the pilot: slices, placement
-        planned = setup.as_chosen(choices)  # longer epochs for slow pools; slices by count
+        planned = setup.with_choices(choices)  # longer epochs for slow pools; slices by count
         plan = write_plan(planned, choices, opened, progress)  # fixed before the first slice
         outcome = settle(planned, choices, plan, inspected, opened, progress)  # until decided
     verdict = publish(opened, outcome, progress)  # a function of the record; the A/A ledger
     write_report(opened.record.directory)
-    progress.done(verdict)
+    progress.verdict(verdict)
     if outcome.failure is not None:
         raise outcome.failure
     return verdict

@@ -68,7 +68,7 @@ def weighed(gate: ModuleType, tmp_path: Path) -> Callable[..., int]:
     return call
 
 
-def found(tmp_path: Path, out: str = "out") -> tuple[dict[str, Any], str]:
+def gate_outputs(tmp_path: Path, out: str = "out") -> tuple[dict[str, Any], str]:
     return json.loads((tmp_path / out / "gate.json").read_text()), (
         tmp_path / out / "gate.md"
     ).read_text()
@@ -92,7 +92,7 @@ def test_it_closes_only_where_a_condition_holds(
     weighed: Gate, tmp_path: Path, verdict: str, status: int, ends: int, outcome: str
 ) -> None:
     assert weighed(verdict=verdict, status=status) == ends
-    assert found(tmp_path)[0]["outcome"] == outcome
+    assert gate_outputs(tmp_path)[0]["outcome"] == outcome
 
 
 def test_what_went_wrong_ends_it_as_steelyard_ended(weighed: Gate, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_weighing_that_fails_leaves_no_verdict_of_an_earlier_one(
     assert not [one for one in ("gate.json", "gate.md") if (out / one).exists()]
     assert weighed("--hosts", "2", verdict="slower", status=1) == 0
     assert gate.main(["agree", str(out), "--hosts", "1", "--out", str(tmp_path / "agreed")]) == 1
-    assert found(tmp_path, "agreed")[0]["outcome"] == "closed"
+    assert gate_outputs(tmp_path, "agreed")[0]["outcome"] == "closed"
     assert gate.main(["agree", str(tmp_path), "--out", str(tmp_path / "agreed")]) == 2
     assert not [*(tmp_path / "agreed").iterdir()]
 
@@ -119,9 +119,9 @@ def test_inconclusive_says_how_many_more_minutes_would_settle_it(
     weighed: Gate, tmp_path: Path
 ) -> None:
     weighed(verdict="inconclusive", forecast=130.0)
-    assert "about 3 more minutes would settle it" in found(tmp_path)[1]
+    assert "about 3 more minutes would settle it" in gate_outputs(tmp_path)[1]
     weighed(verdict="inconclusive", forecast=None)
-    assert "more time would hardly settle it" in found(tmp_path)[1]
+    assert "more time would hardly settle it" in gate_outputs(tmp_path)[1]
 
 
 def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_not(
@@ -136,10 +136,10 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
             "workload.scale=1", "workload.clients=2", *keys,
         ]  # fmt: skip
     assert "--fail-if" not in first
-    assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in found(tmp_path)[1]
+    assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in gate_outputs(tmp_path)[1]
     weighed()
     assert len(calls(tmp_path)) == 3
-    assert "it sees ±2.1 %" in found(tmp_path)[1]
+    assert "it sees ±2.1 %" in gate_outputs(tmp_path)[1]
     kept = tmp_path / "known" / "builds.json"
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
     weighed()
@@ -184,10 +184,10 @@ def test_a_runner_that_tells_equal_arms_apart_or_cannot_weigh_them_is_named(
     weighed: Gate, tmp_path: Path
 ) -> None:
     weighed(equal_status=3)
-    assert "could not be weighed on this runner (status 3)" in found(tmp_path)[1]
+    assert "could not be weighed on this runner (status 3)" in gate_outputs(tmp_path)[1]
     assert not (tmp_path / "known" / "builds.json").exists()
     weighed(equal={**EQUAL, "low_percent": None, "nonzero": True})
-    assert "unbounded to +1.2 %: **it told them apart**" in found(tmp_path)[1]
+    assert "unbounded to +1.2 %: **it told them apart**" in gate_outputs(tmp_path)[1]
 
 
 def test_versions_are_keys_and_conditions_are_lines(weighed: Gate, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_of_two_hosts_both_must_agree(
         assert alone == 0, "one host alone closes nothing"
     folders = [str(tmp_path / f"host-{number}") for number in range(len(outcomes))]
     assert gate.main(["agree", *folders, "--hosts", "2", "--out", str(tmp_path / "out")]) == ends
-    kept, page = found(tmp_path)
+    kept, page = gate_outputs(tmp_path)
     assert kept["outcome"] == joined
     assert page.splitlines()[0].endswith(f"builds: {joined}")
     assert page.count("### builds: ") == len(outcomes)
@@ -263,7 +263,7 @@ def test_a_host_without_a_verdict_is_named_and_the_gate_stays_open(
     assert weighed("--hosts", "2", status=3, out="host-1") == 3
     folders = [str(tmp_path / f"host-{number}") for number in range(2)]
     assert gate.main(["agree", *folders, "--hosts", "2", "--out", str(tmp_path / "out")]) == 0
-    kept, page = found(tmp_path)
+    kept, page = gate_outputs(tmp_path)
     assert (kept["outcome"], kept["without_a_verdict"]) == ("open", ["host-1"])
     assert "Only 1 of 2 came to a verdict, so it stays open. Without a verdict: host-1." in page
 
@@ -282,7 +282,7 @@ def test_a_study_that_is_a_file_is_weighed_and_what_it_leaves_has_a_name_without
 ) -> None:
     study = "bench/x.toml"
     assert weighed("--study", study) == 0
-    assert found(tmp_path)[0]["name"] == study
+    assert gate_outputs(tmp_path)[0]["name"] == study
     assert len(list((tmp_path / "known").glob("bench-x.toml-*.json"))) == 1
     weighed("--study", study)
     assert len(calls(tmp_path)) == 3, "this runner is known for it"
@@ -309,4 +309,4 @@ def test_summary_and_output_of_the_job_are_written(
     monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
     weighed(verdict="inconclusive")
     assert (tmp_path / "output").read_text() == "outcome=open\n"
-    assert (tmp_path / "summary").read_text() == found(tmp_path)[1]
+    assert (tmp_path / "summary").read_text() == gate_outputs(tmp_path)[1]

@@ -12,20 +12,28 @@ import pytest
 
 from steelyard.study.read import read_study
 from validation import alternated
-from validation.alternated import CONDITIONS, LAYOUTS, PAIRS, PGLZ, Asked, every, neighbour
+from validation.alternated import (
+    CONDITIONS,
+    LAYOUTS,
+    PAIRS,
+    PGLZ,
+    ScheduledWeighing,
+    neighbour,
+    scheduled_weighings,
+)
 from validation.pages.alternated import sd_interval, section
 from validation.results import Results
 
 NONE = Results(Path("/nonexistent/none.jsonl"))
 
 
-def words_of(asked: Asked) -> tuple[str, list[str]]:
+def words_of(asked: ScheduledWeighing) -> tuple[str, list[str]]:
     study, *options = asked.words
     return study, [options[i + 1] for i, word in enumerate(options) if word == "--set"]
 
 
 def test_layouts_alternate_and_seeds_are_of_their_own() -> None:
-    asked = list(every())
+    asked = list(scheduled_weighings())
     assert len(asked) == len(CONDITIONS) * PAIRS * 2 + 2
     order = [one.layout for one in asked if one.condition == "quiet"]
     assert order[:4] == ["cycles", "turns", "turns", "cycles"]
@@ -34,8 +42,12 @@ def test_layouts_alternate_and_seeds_are_of_their_own() -> None:
     assert len(seeds) == len(asked)
 
 
-@pytest.mark.parametrize("asked", [next(every()), Asked(PGLZ, "cycles")], ids=lambda a: a.key)
-def test_what_is_asked_is_a_study_in_that_layout(asked: Asked) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [next(scheduled_weighings()), ScheduledWeighing(PGLZ, "cycles")],
+    ids=lambda weighing: weighing.key,
+)
+def test_what_is_asked_is_a_study_in_that_layout(asked: ScheduledWeighing) -> None:
     name, overrides = words_of(asked)
     study = read_study(name, overrides)
     assert study.layout == asked.layout == "cycles"

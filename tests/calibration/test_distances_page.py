@@ -93,7 +93,7 @@ def test_pairs_by_hand_stand_beside_the_weighing_at_that_distance() -> None:
 def test_a_record_of_another_command_is_not_adopted(tmp_path: Path) -> None:
     (tmp_path / "verdict.json").write_text(json.dumps({"command": "steelyard weigh aa --seed 7"}))
     with pytest.raises(ValueError, match="was made by: steelyard weigh aa"):
-        ASKED.adopted("wal-compression, tproc-c", tmp_path)
+        ASKED.adopt("wal-compression, tproc-c", tmp_path)
 
 
 def test_the_page_is_what_the_results_say() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.integrity.drill.matrix import Rate
-from validation.drilled import files, keep, kept, kept_algorithms
+from validation.drilled import files, keep, read_algorithms, read_drills
 from validation.pages.drilled import page
 from validation.pages.folded import outdated
 
@@ -77,9 +77,9 @@ def test_parts_of_a_drill_come_together_and_what_is_not_whole_is_refused(tmp_pat
         keep([one], tmp_path)
     with pytest.raises(ValueError, match="interrupted"):
         keep([written(tmp_path, "half.json", facts(interrupted=True))], tmp_path)
-    assert kept(tmp_path) == []
+    assert read_drills(tmp_path) == []
     keep([one, rest], tmp_path)
-    assert page(kept(tmp_path)) == page([whole])
+    assert page(read_drills(tmp_path)) == page([whole])
 
 
 def test_a_fault_that_is_drilled_anew_replaces_its_rows_alone(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_fault_that_is_drilled_anew_replaces_its_rows_alone(tmp_path: Path) ->
         written(tmp_path, "anew.json", facts(files=anew, **none)),
     ]
     keep(files, tmp_path)
-    [found] = kept(tmp_path)
+    [found] = read_drills(tmp_path)
     others = [row for row in facts()["files"] if row["fault"] != "run of bits"]
     assert found["files"] == others + anew
     assert found["recovery"] == facts()["recovery"]
@@ -112,7 +112,7 @@ def test_ways_to_verify_stand_with_their_speeds_and_what_they_miss(tmp_path: Pat
     }  # fmt: skip
     compared = {"seed": 1, "machine": machine, "algorithms": [{**none, "faults": faults}, way]}
     keep([written(tmp_path, "algorithms.json", compared)], tmp_path)
-    found = kept_algorithms(tmp_path)
+    found = read_algorithms(tmp_path)
     assert found is not None
     assert "hostname" not in found["machine"]
     text = page([facts()], found)
@@ -123,5 +123,5 @@ def test_ways_to_verify_stand_with_their_speeds_and_what_they_miss(tmp_path: Pat
 
 
 def test_the_published_page_is_what_was_kept() -> None:
-    assert kept(), "drills of 18 and 16 are kept"
+    assert read_drills(), "drills of 18 and 16 are kept"
     assert not outdated(files()), "run python -m validation.drilled"

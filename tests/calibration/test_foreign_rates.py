@@ -95,6 +95,6 @@ def test_the_page_shows_every_cell_and_what_is_beyond_its_bound(tmp_path: Path) 
         assert measured in text or measured == PAIRED
         assert all(kind in text for kind in kinds)
     assert "at their worst in 8.0 [6.4, 9.9] % of comparisons (independent, 8 rows)" in (
-        judged.held(found)
+        judged.summary(found)
     )
     assert judged.section(results(tmp_path, "none", [])).endswith("Not yet simulated.")

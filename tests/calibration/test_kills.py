@@ -68,14 +68,14 @@ def test_a_moment_at_which_nothing_was_struck_is_drawn_anew(
         drawn.append(draw.random())
         return {**GOOD, "struck": len(drawn) >= wanted}
 
-    monkeypatch.setattr(kills, "killed_once", once)
+    monkeypatch.setattr(kills, "attempt_kill", once)
     wanted = 3
-    found = kills.killed(next(moments()), None, "", tmp_path)
+    found = kills.run_moment(next(moments()), None, "", tmp_path)
     assert (found["struck"], found["draws"]) == (True, 3)
     assert len(set(drawn)) == 3
     drawn.clear()
     wanted = 1000
-    found = kills.killed(next(moments()), None, "", tmp_path)
+    found = kills.run_moment(next(moments()), None, "", tmp_path)
     assert (found["struck"], found["draws"]) == (False, kills.MOST_DRAWS)
     assert not holds(found)
 

@@ -19,7 +19,7 @@ from validation.pages.questions import (
     questions,
     reading,
 )
-from validation.questions import PAGE, WORDS, kept, names, refusal
+from validation.questions import PAGE, WORDS, names, refusal, result_of
 
 ROOT = Path(__file__).parents[2]
 CONTRAST = {
@@ -120,6 +120,6 @@ def test_every_arm_of_a_verdict_is_kept_with_flips() -> None:
         "plans": [{"flips": ["a → b"]}], "layout": "slices", "sentence": "s",
         "whole_seconds": 100.0,
     }  # fmt: skip
-    result = kept(verdict, {"machine": MACHINE})
+    result = result_of(verdict, {"machine": MACHINE})
     assert result["contrasts"] == [CONTRAST]
     assert (result["flips"], result["threats"]) == (["a → b"], ["steal or throttling"])

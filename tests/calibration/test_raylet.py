@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from validation.pages import beside
+from validation.pages import raylet as page
 from validation.raylet import PAIRS, Switching, differences
 from validation.results import Results
 
@@ -41,14 +41,14 @@ def test_the_ratio_of_an_epoch_is_of_the_totals_of_both_states() -> None:
 
 def test_the_page_says_what_is_missing_and_whether_it_is_equivalent(tmp_path: Path) -> None:
     results = Results(tmp_path / "raylet.jsonl")
-    assert f"Not yet measured: {2 * PAIRS} of {2 * PAIRS} weighings" in beside.section(results)
+    assert f"Not yet measured: {2 * PAIRS} of {2 * PAIRS} weighings" in page.section(results)
     kept = {
         "state": "with", "verdict": "inconclusive", "nonzero": False, "low_percent": -1.0,
         "high_percent": 1.0, "epoch_sd_percent": 1.0, "control_throughput": 1e4,
         "processor_share": 0.021, "memory_bytes": 3e8,
     }  # fmt: skip
     results.add("with/1", {**kept, "switched": [0.001, -0.001] * 5})
-    assert "An idle node uses 2.10 % of a processor" in beside.section(results)
-    assert "over 10 epochs, within ±1 %" in beside.section(results)
+    assert "An idle node uses 2.10 % of a processor" in page.section(results)
+    assert "over 10 epochs, within ±1 %" in page.section(results)
     results.add("with/2", {**kept, "switched": [0.1, 0.11] * 10})
-    assert "over 30 epochs, not within ±1 %" in beside.section(results)
+    assert "over 30 epochs, not within ±1 %" in page.section(results)

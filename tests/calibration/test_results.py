@@ -39,4 +39,4 @@ def test_what_is_not_wanted_goes(tmp_path: Path) -> None:
     for key in ("a", "b"):
         results.add(key, {})
     results.keep(lambda row: row["key"] == "b")
-    assert results.done() == {"b"}
+    assert results.answered_keys() == {"b"}

@@ -14,10 +14,10 @@ from validation import scatter
 from validation.pages.folded import outdated
 from validation.pages.scatter import (
     against,
+    detected_share,
     page,
     resampled,
     restart,
-    seen,
     share_by,
     slices,
     whole,
@@ -101,8 +101,8 @@ def test_as_little_scatter_as_the_plain_ones_have_is_within_the_interval_19_time
 
 @pytest.mark.long
 def test_an_effect_is_seen_the_more_often_the_smaller_the_scatter() -> None:
-    assert seen(drawn(0.004, 0, 0, number=40)).value > 0.99
-    assert seen(drawn(0.02, 0, 0, number=40)).value < 0.5
+    assert detected_share(drawn(0.004, 0, 0, number=40)).value > 0.99
+    assert detected_share(drawn(0.02, 0, 0, number=40)).value < 0.5
 
 
 def test_an_epoch_is_read_whole_and_in_halves() -> None:

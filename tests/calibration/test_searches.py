@@ -9,20 +9,20 @@ import pytest
 
 from validation.pages.searched import section
 from validation.results import Results
-from validation.searches import CELLS, OUTCOMES, RESULTS, Cell, told
+from validation.searches import CELLS, OUTCOMES, RESULTS, Cell, simulate
 
 
 def test_a_plain_change_is_named_and_none_is_not_searched_for() -> None:
-    plain = told(Cell(effect=5.0, places=9, luck=0.0), 20)
+    plain = simulate(Cell(effect=5.0, places=9, luck=0.0), 20)
     assert (plain["right"], plain["searches"]) == (20, 20)
     assert 4 <= plain["weighings"] <= 6
-    none = told(Cell(effect=0.0, places=9, luck=0.0), 20)
+    none = simulate(Cell(effect=0.0, places=9, luck=0.0), 20)
     assert none["not searched"] == 20
 
 
 def test_places_that_differ_by_luck_may_be_named_wrongly() -> None:
     """As large as the change itself: the count of wrong ones can be above zero at all."""
-    unlucky = told(Cell(effect=2.0, places=100, luck=2.0), 30)
+    unlucky = simulate(Cell(effect=2.0, places=100, luck=2.0), 30)
     assert unlucky["wrong"] + unlucky["narrowed wrongly"] > 0
     assert sum(unlucky[name] for name in OUTCOMES) == 30
 

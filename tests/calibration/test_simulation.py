@@ -41,13 +41,13 @@ SYMMETRIC = [one.name for one in WORLDS if one.symmetric]
 QUICK = "first verdict"
 
 
-def found(case: LookCase | OpenCase) -> dict[str, Tally]:
+def tallies_of(case: LookCase | OpenCase) -> dict[str, Tally]:
     return tallies(case.work()["cells"])
 
 
 def bounded(name: str, epochs: int, count: int) -> Iterator[Proportion]:
     """Every share of a world that must stay within 5 %."""
-    there = found(LookCase(name, epochs, part=100, weighings=count))
+    there = tallies_of(LookCase(name, epochs, part=100, weighings=count))
     for rule in ("plan", QUICK):
         yield false_alarms(there[cell(rule, ZERO)])
         yield from (missed(there[cell(rule, question)]) for question in QUESTIONS)
@@ -70,7 +70,7 @@ def test_an_arm_with_slow_restarts_of_its_own_does_exceed_it_so_the_worlds_can_t
 def test_open_ended_weighings_keep_five_percent_however_often_they_are_looked_at(
     name: str,
 ) -> None:
-    there = found(OpenCase(name, 10, part=100, weighings=60))
+    there = tallies_of(OpenCase(name, 10, part=100, weighings=60))
     pooled = Proportion(0, 0)
     for rule in ("open", "open, first verdict"):
         assert not false_alarms(there[cell(rule, ZERO)]).exceeds(0.05, SURE)
@@ -139,7 +139,7 @@ def test_an_equivalence_set_that_is_too_narrow_is_noticed(
 ) -> None:
     real = sets.equivalence_set
     monkeypatch.setattr(sets, "equivalence_set", lambda d, alpha, slots: real(d, 3 * alpha, slots))
-    there = found(LookCase("white", 12, part=101, weighings=300))
+    there = tallies_of(LookCase("white", 12, part=101, weighings=300))
     wrong = equivalent(there[cell("plan", Question(-0.01))])
     assert wrong.exceeds(0.05, SURE)
 

@@ -12,8 +12,8 @@ from steelyard.study.read import read_study
 from validation import sweeps
 from validation.pages.folded import outdated
 from validation.pages.sweeps import page
-from validation.sweeps import RESULTS, WEIGHINGS, kept
-from validation.weighed import Weighings
+from validation.sweeps import RESULTS, WEIGHINGS, result_of
+from validation.weigh_command import Weighings
 
 RANGE = {"estimate_percent": -4.1, "low_percent": -6.0, "high_percent": None}
 MACHINE = {
@@ -45,7 +45,7 @@ FACTORIAL = {
 
 def line(record: Path, key: str, told: dict[str, Any]) -> dict[str, Any]:
     (record / "environment.json").write_text(json.dumps({"machine": MACHINE}))
-    return {"key": key, **kept(["aa", "--seed", "16"], told, record)}
+    return {"key": key, **result_of(["aa", "--seed", "16"], told, record)}
 
 
 def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed(tmp_path: Path) -> None:
@@ -76,14 +76,14 @@ def test_the_page_is_what_the_results_say() -> None:
 
 def test_a_sweep_that_this_command_made_is_adopted_and_no_other(tmp_path: Path) -> None:
     words = {"one": ["checksums"], "other": ["aa"]}
-    asked = Weighings(RESULTS, words, kept)
+    asked = Weighings(RESULTS, words, result_of)
     (tmp_path / "swept.json").write_text(json.dumps(SWEEP))
     point = tmp_path / "points" / "8"
     point.mkdir(parents=True)
     (point / "environment.json").write_text(json.dumps({"machine": MACHINE}))
-    assert asked.adopted("one", tmp_path)["sweep"] == SWEEP
+    assert asked.adopt("one", tmp_path)["sweep"] == SWEEP
     with pytest.raises(ValueError, match="was made by: steelyard weigh checksums"):
-        asked.adopted("other", tmp_path)
+        asked.adopt("other", tmp_path)
 
 
 @pytest.mark.parametrize("words", WEIGHINGS.values())

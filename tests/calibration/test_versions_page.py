@@ -175,7 +175,7 @@ def test_each_contrast_of_a_weighing_is_a_line_with_what_was_counted_beside_it(
         "machine": weighed()["machine"],
     }
     loads = [{"16": 0, "17": 1, "18": 0}]
-    monkeypatch.setattr(versions, "told", lambda *_: document_of_three())
+    monkeypatch.setattr(versions, "run_weigh", lambda *_: document_of_three())
     monkeypatch.setattr(versions, "environment_of", lambda _: environment)
     monkeypatch.setattr(versions, "loads_of_epochs", lambda _: loads)
     rows = versions.weigh("pgbench", ["a.toml"], tmp_path)

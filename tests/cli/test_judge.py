@@ -75,7 +75,7 @@ def test_equal_values_and_many_arms_are_drawn_too() -> None:
 
 
 @dataclass(frozen=True)
-class Said:
+class CliResult:
     """What the program said and how it ended."""
 
     returncode: int
@@ -83,7 +83,7 @@ class Said:
     stderr: str
 
 
-Call = Callable[..., Said]
+Call = Callable[..., CliResult]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def steelyard_here(
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     monkeypatch.setenv("COLUMNS", "100")
 
-    def call(*arguments: str) -> Said:
+    def call(*arguments: str) -> CliResult:
         monkeypatch.setattr(sys, "argv", ["steelyard", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -106,7 +106,7 @@ def steelyard_here(
         for number, handler in before.items():
             signal.signal(number, handler)
         said = capsys.readouterr()
-        return Said(int(ended.value.code or 0), said.out, said.err)
+        return CliResult(int(ended.value.code or 0), said.out, said.err)
 
     return call
 

@@ -40,7 +40,7 @@ def contrast(low: float | None, high: float | None, *d: float | None) -> Contras
     return line_of(estimate_percent=3.06, low_percent=low, high_percent=high, details={"d": d})
 
 
-def tell(view: Progress) -> None:
+def play_slices(view: Progress) -> None:
     view.stage("load pgbench at scale 50")
     view.plan(PLAN)
     view.stage("epoch 1")
@@ -49,7 +49,7 @@ def tell(view: Progress) -> None:
     view.epoch(2, 12, [contrast(None, None, None)], 93.0)
     view.note("the server of arm off was restarted")
     view.epoch(8, 12, [contrast(2.6, 3.51, 0.0282)], 37.2)
-    view.done(VERDICT)
+    view.verdict(VERDICT)
 
 
 class Terminal(io.StringIO):
@@ -65,13 +65,13 @@ def drawn(width: int = 80, height: int = 30, **environment: str) -> str:
         file=stream, width=width, height=height, force_terminal=True, _environ=environment
     )
     with LiveView(console) as view:
-        tell(view)
+        play_slices(view)
     return stream.getvalue()
 
 
 def test_without_a_terminal_every_epoch_is_one_plain_line() -> None:
     stream = io.StringIO()
-    tell(PlainView(stream))
+    play_slices(PlainView(stream))
     assert stream.getvalue().splitlines() == [
         "load pgbench at scale 50",
         "plan: 12 epochs of 6.5 s, slices of 50 ms, placement symmetric, "
@@ -194,7 +194,7 @@ def test_the_view_fits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(view, PlainView)
 
 
-def tell_turns(view: Progress) -> None:
+def play_turns(view: Progress) -> None:
     view.plan(TURNS)
     for arm, left in (("off", 1286.4), ("on", 1161.0)):
         for phase in ("evict", "warm up", "measure"):
@@ -205,7 +205,7 @@ def tell_turns(view: Progress) -> None:
 
 def test_a_weighing_in_turns_writes_its_plan_and_a_line_a_turn() -> None:
     stream = io.StringIO()
-    tell_turns(PlainView(stream))
+    play_turns(PlainView(stream))
     assert stream.getvalue().splitlines() == [
         "plan: 10 epochs of 2 turns of about 2 min, 41 min in all, checkpoints 4 times as near, "
         "placement free, one look after epoch 10, seed 7",
@@ -219,7 +219,7 @@ def test_a_weighing_in_turns_writes_its_plan_and_a_line_a_turn() -> None:
 def test_a_turn_on_a_terminal_shows_epoch_time_left_arm_and_phase() -> None:
     stream = Terminal()
     with LiveView(Console(file=stream, width=100, height=30, force_terminal=True)) as view:
-        tell_turns(view)
+        play_turns(view)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
     for arm, left in (("off", 21), ("on", 19)):
         for phase in ("evict", "warm up", "measure"):
@@ -228,5 +228,5 @@ def test_a_turn_on_a_terminal_shows_epoch_time_left_arm_and_phase() -> None:
 
 
 def test_nobody_watching_is_fine() -> None:
-    tell(Silent())
-    tell_turns(Silent())
+    play_slices(Silent())
+    play_turns(Silent())

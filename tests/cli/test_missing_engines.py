@@ -12,7 +12,7 @@ from steelyard.cli.weighing import reproduce as module
 from steelyard.cli.weighing.reproduce import (
     ReproduceRequest,
     begin_reproduction,
-    bring_engines,
+    fetch_engines,
     missing_engines,
 )
 from steelyard.engines.builds.same_builder import BuildRequest
@@ -104,6 +104,6 @@ def test_offline_it_says_what_to_add_and_nothing_is_weighed(
 def test_where_nothing_is_missing_nothing_is_said(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bring_engines(missing_engines(every_weighing("checksums"), None), None)
+    fetch_engines(missing_engines(every_weighing("checksums"), None), None)
     assert machine.ran == []
     assert capsys.readouterr().err == ""

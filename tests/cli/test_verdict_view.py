@@ -229,11 +229,11 @@ DEVICES = {
 }
 
 
-def told_of(devices: dict[str, Any]) -> Verdict:
+def with_devices(devices: dict[str, Any]) -> Verdict:
     return TURNS.model_copy(update={"devices": DeviceSummary.model_validate(devices)})
 
 
-@pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED, told_of(DEVICES)])
+@pytest.mark.parametrize("verdict", [FASTER, TURNS, ACCOUNTED, with_devices(DEVICES)])
 @pytest.mark.parametrize("width", [10, 50, 72, 200])
 def test_no_line_is_wider_than_the_terminal_but_paths_and_commands(
     verdict: Verdict, width: int
@@ -251,7 +251,9 @@ def test_of_several_arms_every_distance_names_its_own() -> None:
 
 def test_what_a_device_did_is_a_table_of_the_side_that_the_work_uses() -> None:
     table = (
-        render_verdict(told_of(DEVICES), 100).partition("device nvme0n1")[2].partition("\n\n")[0]
+        render_verdict(with_devices(DEVICES), 100)
+        .partition("device nvme0n1")[2]
+        .partition("\n\n")[0]
     )
     assert [" ".join(line.split()) for line in table.splitlines()] == [
         "on off change",
@@ -264,12 +266,12 @@ def test_what_a_device_did_is_a_table_of_the_side_that_the_work_uses() -> None:
 
 def test_a_device_that_the_work_hardly_uses_has_no_table() -> None:
     idle = [figure("read_iops", 18, 18, "1/s"), figure("read_latency_ms", 0.2, 0.2, "ms")]
-    shown = render_verdict(told_of({"names": ["vda"], "figures": idle}), 100)
+    shown = render_verdict(with_devices({"names": ["vda"], "figures": idle}), 100)
     assert shown == render_verdict(TURNS, 100)
 
 
 def test_a_device_that_cannot_be_seen_is_not_available_for_a_reason() -> None:
-    shown = render_verdict(told_of({"missing": "a file system of type overlay has none"}), 100)
+    shown = render_verdict(with_devices({"missing": "a file system of type overlay has none"}), 100)
     line = "what the devices did is not available: a file system of type overlay has none"
     assert line in shown.splitlines()
 

@@ -10,7 +10,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.loading import serving
 
 
-class Told:
+class RecordingServer:
     """A server that notes what it was told; one that can only be stopped has no `discard`."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Told:
         self.said.append("stop")
 
 
-class Thrown(Told):
+class Thrown(RecordingServer):
     """One that can be thrown away."""
 
     def crash(self) -> None:
@@ -36,7 +36,7 @@ class Thrown(Told):
 SLOT: Slot = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize(("kind", "ends"), [(Thrown, "discard"), (Told, "stop")])
+@pytest.mark.parametrize(("kind", "ends"), [(Thrown, "discard"), (RecordingServer, "stop")])
 def test_a_server_that_was_not_filled_is_stopped_the_fastest_way(kind: Any, ends: str) -> None:
     server, said = kind(), list[str]()
     with pytest.raises(KeyboardInterrupt), serving(server, SLOT, {}, said.append):

@@ -42,19 +42,19 @@ def epoch(
     )
 
 
-def told(epochs: Sequence[EpochTotals], **facts: object) -> DeviceSummary:
+def summary_of(epochs: Sequence[EpochTotals], **facts: object) -> DeviceSummary:
     found = device_summary(epochs, make_plan(), DiskFacts.model_validate(facts), ["off"])
     assert found is not None
     return found
 
 
 def figures(epochs: Sequence[EpochTotals]) -> dict[str, DeviceFigure]:
-    return {one.metric: one for one in told(epochs).figures}
+    return {one.metric: one for one in summary_of(epochs).figures}
 
 
 def test_a_volume_above_drives_is_not_added_to_them() -> None:
     epochs = [epoch(n, {"sda": ONE, "sdb": ONE, "dm-0": ONE}, 2 + n % 2 / 10) for n in range(8)]
-    found = told(epochs, devices=["sda", "sdb"])
+    found = summary_of(epochs, devices=["sda", "sdb"])
     assert found.names == ("sda", "sdb")
     rates = {one.metric: one.control_value for one in found.figures}
     assert rates["read_iops"] == pytest.approx(4000)
@@ -81,7 +81,7 @@ def test_every_figure_is_by_the_definition_of_iostat() -> None:
 def test_of_several_devices_the_sum_is_told_and_the_mean_time_of_all_requests() -> None:
     other = {**ONE, "reads": 1000, "read_ms": 3000}
     epochs = [epoch(n, {"sda": ONE, "sdb": other}) for n in range(8)]
-    assert told(epochs).names == ("sda", "sdb")
+    assert summary_of(epochs).names == ("sda", "sdb")
     assert figures(epochs)["read_iops"].control_value == pytest.approx(2500)
     assert figures(epochs)["read_latency_ms"].control_value == pytest.approx(1.0)
 
@@ -118,11 +118,11 @@ def test_a_side_that_is_idle_has_no_time_of_a_request_and_its_rate_a_difference(
 def test_what_cannot_be_told_has_its_reason() -> None:
     nothing = [epoch(n, {}) for n in range(8)]
     reason = "a file system of type overlay has no block device to be seen"
-    assert told(nothing, unmapped=reason).to_json() == {"missing": reason}
+    assert summary_of(nothing, unmapped=reason).to_json() == {"missing": reason}
     assert device_summary(nothing, make_plan(), DiskFacts(), ["off"]) is None, "an older record"
     assert device_summary([], make_plan(), DiskFacts(), ["off"]) is None
     reached = make_plan(residency="one server")
     elsewhere = device_summary([epoch(0, {"vda": ONE})], reached, DiskFacts(), ["off"])
     assert elsewhere == DeviceSummary(missing=ELSEWHERE), "these devices are the client's"
-    late = told([epoch(0, {}), *(epoch(n, {"vda": ONE}) for n in range(1, 8))])
+    late = summary_of([epoch(0, {}), *(epoch(n, {"vda": ONE}) for n in range(1, 8))])
     assert (late.figures, late.missing) == ((), NOT_ALWAYS)

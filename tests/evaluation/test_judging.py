@@ -8,7 +8,7 @@ import pytest
 
 from record.made import plan_of
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.evaluation.judging import terms_of, times_looked
+from steelyard.evaluation.judging import earlier_judgements, terms_of
 from steelyard.record.epoch import EventLine
 from steelyard.record.reader import GIVEN_UP, JUDGED, RESUMED
 
@@ -45,4 +45,4 @@ def test_a_verdict_that_was_shown_before_it_went_on_was_a_look_whatever_had_ende
         EventLine(epoch=epoch, event=shown if event == "shown" else event)
         for event, epoch in events
     ]
-    assert times_looked(lines) == looked
+    assert earlier_judgements(lines) == looked

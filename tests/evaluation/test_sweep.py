@@ -38,12 +38,12 @@ def point(value: str, estimate: float, half: float, verdict: str) -> SweptPoint:
     return SweptPoint(value=value, contrasts=(contrast,), record=f"points/{value}")
 
 
-def said(*points: SweptPoint) -> str:
+def sentence_of(*points: SweptPoint) -> str:
     return sentence("workload.clients", points, "on", 1.0)
 
 
 def test_the_sentence_says_up_to_where_nothing_is_lost_and_what_then() -> None:
-    words = said(
+    words = sentence_of(
         point("8", 0.1, 0.4, "equivalent"),
         point("32", -0.2, 0.5, "equivalent"),
         point("256", -4.1, 1.9, "slower"),
@@ -54,7 +54,7 @@ def test_the_sentence_says_up_to_where_nothing_is_lost_and_what_then() -> None:
 
 
 def test_what_is_not_told_invalid_or_not_weighed_is_named() -> None:
-    words = said(
+    words = sentence_of(
         point("8", 0.1, 3.0, "inconclusive"),
         point("32", 0.0, 0.5, "equivalent"),
         point("64", 0.0, 9.0, "invalid"),
@@ -69,13 +69,13 @@ def test_what_is_not_told_invalid_or_not_weighed_is_named() -> None:
 def test_what_could_not_be_weighed_is_not_said_to_be_equivalent() -> None:
     failed = SweptPoint(value="8", failed="no room")
     even = [point(value, 0.1, 0.4, "equivalent") for value in ("32", "64")]
-    assert said(failed, *even) == (
+    assert sentence_of(failed, *even) == (
         "by clients, on against off: equivalent within ±1 % at 32 and 64; could not be weighed at 8"
     )
-    words = said(failed, *even, point("256", -4.1, 1.9, "slower"))
+    words = sentence_of(failed, *even, point("256", -4.1, 1.9, "slower"))
     assert "equivalent within ±1 % at 32 and 64; " in words
     last = SweptPoint(value="512", failed="no room")
-    assert "equivalent within ±1 % up to 64; " in said(*even, last)
+    assert "equivalent within ±1 % up to 64; " in sentence_of(*even, last)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_sweep_names_its_setting_whole(key: str, name: str) -> None:
 
 
 def test_equivalence_everywhere_is_said_once() -> None:
-    words = said(point("8", 0.1, 0.4, "equivalent"), point("32", 0.0, 0.4, "equivalent"))
+    words = sentence_of(point("8", 0.1, 0.4, "equivalent"), point("32", 0.0, 0.4, "equivalent"))
     assert words.endswith("equivalent within ±1 % everywhere (8, 32)")
 
 
@@ -114,17 +114,17 @@ def test_a_metric_of_which_less_is_better_is_named_with_its_direction() -> None:
         )
         for each in points
     ]
-    assert said(*latency) == (
+    assert sentence_of(*latency) == (
         "by clients, mean latency of on against off: equivalent within ±1 % at 8; "
         "slower, +4.10 % [+2.20, +6.00], at 256"
     )
-    mixed = said(points[0], latency[1])
+    mixed = sentence_of(points[0], latency[1])
     assert mixed.startswith("by clients, on against off: ")
     assert mixed.endswith("; slower, +4.10 % [+2.20, +6.00], at 256")
 
 
 def test_words_have_no_order_in_which_one_is_beyond_another() -> None:
-    words = said(
+    words = sentence_of(
         point("lz4", 0.1, 0.4, "equivalent"),
         point("off", -0.2, 0.5, "equivalent"),
         point("pglz", -4.1, 1.9, "slower"),

@@ -24,7 +24,7 @@ from steelyard.site.pages import build_site
 PRICES = {"fast": parse_price("0.30 USD/h"), "slow": parse_price("0.20 USD/h")}
 
 
-def kept(folder: Path, day: int, host: str, speed: float, **options: Any) -> Path:
+def keep_host_record(folder: Path, day: int, host: str, speed: float, **options: Any) -> Path:
     """A record of a host whose arms are so many times as fast as those of others."""
     place = keep_record(
         folder / "checksums" / DAY.format(day=day),
@@ -52,10 +52,10 @@ def kept(folder: Path, day: int, host: str, speed: float, **options: Any) -> Pat
 def records(tmp_path: Path) -> Path:
     """Three hosts did the same, one of them at another scale, and one was invalid."""
     folder = tmp_path / "records"
-    kept(folder, 1, "slow", 1.0)
-    kept(folder, 2, "fast", 1.3)
-    kept(folder, 3, "other", 5.0, scale=100)
-    kept(folder, 4, "broken", 9.0)
+    keep_host_record(folder, 1, "slow", 1.0)
+    keep_host_record(folder, 2, "fast", 1.3)
+    keep_host_record(folder, 3, "other", 5.0, scale=100)
+    keep_host_record(folder, 4, "broken", 9.0)
     change_contrast(folder / "checksums" / DAY.format(day=4), verdict="invalid")
     return folder
 
@@ -121,7 +121,7 @@ def test_machines_with_other_texts_of_a_script_of_one_name_did_not_the_same(
     tmp_path: Path,
 ) -> None:
     for day, host in enumerate(("one", "two", "three"), 1):
-        place = kept(tmp_path / "records", day, host, 1.0)
+        place = keep_host_record(tmp_path / "records", day, host, 1.0)
         files = {"script mine.sql": ("b" if host == "three" else "a") * 64}
         change(place / "environment.json", lambda facts, files=files: {**facts, "files": files})
     both, alone = ranked(tmp_path / "records").groups[:2], ranked(tmp_path / "records").groups[2:]
@@ -132,21 +132,21 @@ def test_machines_with_other_texts_of_a_script_of_one_name_did_not_the_same(
 
 def test_machines_of_one_speed_are_not_told_apart(tmp_path: Path) -> None:
     for day, host in enumerate(("one", "two", "three"), 1):
-        kept(tmp_path / "records", day, host, 1.0)
+        keep_host_record(tmp_path / "records", day, host, 1.0)
     group = ranked(tmp_path / "records").groups[0]
     assert not any(row.apart for row in group.by_throughput)
     assert "not told apart from the first" in "\n".join(machine_lines(ranked(tmp_path / "records")))
 
 
 def test_a_machine_counts_once_by_its_newest_record(records: Path) -> None:
-    kept(records, 9, "slow", 2.0)
+    keep_host_record(records, 9, "slow", 2.0)
     first = ranked(records).groups[0].by_throughput[0].machine
     assert first.name.startswith("slow")
     assert first.record.endswith(DAY.format(day=9))
 
 
 def test_servers_at_addresses_are_on_no_machine_that_is_known(tmp_path: Path) -> None:
-    place = kept(tmp_path / "records", 1, "here", 1.0)
+    place = keep_host_record(tmp_path / "records", 1, "here", 1.0)
     study = (place / "study.toml").read_text()
     (place / "study.toml").write_text(
         'address = "host=db"\n' + study.replace("checksums = false", "")

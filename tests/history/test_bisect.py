@@ -17,7 +17,7 @@ from steelyard.history.bisect import (
     BisectPlan,
     Weigh,
     bisect,
-    epochs_wanted,
+    epochs_required,
     nearer,
     require_places,
     share_of_error,
@@ -48,7 +48,7 @@ def simulated(levels: Sequence[float], sd: float, seed: int = 1) -> Weigh:
     draw = random.Random(seed)
 
     def weigh(middle: int | None, attempt: int) -> Verdict:
-        epochs = epochs_wanted(len(levels)) * (1 + attempt)
+        epochs = epochs_required(len(levels)) * (1 + attempt)
         first = [draw.gauss(levels[0], sd) for _ in range(epochs)]
 
         def arm(number: int) -> Any:
@@ -201,7 +201,7 @@ def crashing(crashes: Sequence[bool], often: int) -> Weigh:
         )  # fmt: skip
 
     def weigh(middle: int | None, attempt: int) -> Verdict:
-        end, epochs = len(crashes) - 1, epochs_wanted(len(crashes)) * (1 + attempt)
+        end, epochs = len(crashes) - 1, epochs_required(len(crashes)) * (1 + attempt)
         weighed = [end] if middle is None else [middle, end]
         return verdict_of(*(line(arm, weighed, epochs) for arm in weighed))
 
@@ -217,7 +217,7 @@ def test_a_place_that_crashes_is_not_taken_for_one_that_is_as_the_first() -> Non
 
 
 def test_the_first_place_that_always_crashes_is_named() -> None:
-    often = 2 * epochs_wanted(len(PLACES))
+    often = 2 * epochs_required(len(PLACES))
     found = search(crashing([False] * 5 + [True] * 3, often))
     assert (found.outcome, found.before, found.after) == ("found", "e", "f")
 
@@ -282,7 +282,7 @@ def test_all_judgements_of_a_search_share_five_percent_and_can_be_decided() -> N
         alpha = share_of_error(places)
         halvings = next(n for n in itertools.count() if 2**n >= places - 1)
         assert alpha * 2 * (1 + halvings) <= 0.05 + 1e-12
-        assert 2 * 2.0 ** -epochs_wanted(places) < alpha
+        assert 2 * 2.0 ** -epochs_required(places) < alpha
 
 
 @pytest.mark.parametrize("places", [[], ["a"], ["a", "b"], ["a", "b", "a"]])

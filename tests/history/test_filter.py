@@ -11,8 +11,8 @@ import pytest
 from report.conftest import THREATS
 from steelyard.history.filter import (
     Filter,
-    chosen,
     day,
+    matching_entries,
     require_possible,
     the_machine,
     the_question,
@@ -43,7 +43,7 @@ def test_records_are_chosen(keep: Keep, records: Path, wanted: Filter, days: lis
     keep(1, threats=THREATS)
     keep(2, study="aa")
     keep(3, effect=-0.05)
-    found = chosen(read_history(records).entries, wanted)
+    found = matching_entries(read_history(records).entries, wanted)
     assert [int(one.at[8:10]) for one in found] == days
 
 
@@ -100,4 +100,4 @@ def test_doubts_of_older_versions_are_known_by_the_records(keep: Keep, records: 
     entries = read_history(records).entries
     require_possible(entries, Filter(doubt="of old"))
     require_possible((), Filter(doubt="steal or throttling"))
-    assert len(chosen(entries, Filter(doubt="of old"))) == 1
+    assert len(matching_entries(entries, Filter(doubt="of old"))) == 1

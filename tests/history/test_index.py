@@ -17,7 +17,7 @@ from history.made import change, change_contrast, close_folder, keep_record
 from records.conftest import HERE as KEPT
 from steelyard.history.compare import compare_records
 from steelyard.history.entry import STAMP, time_of
-from steelyard.history.filter import Filter, chosen, day
+from steelyard.history.filter import Filter, day, matching_entries
 from steelyard.history.index import INDEX, read_history
 from steelyard.model.errors import RecordError
 
@@ -319,7 +319,7 @@ def test_a_name_that_is_no_time_dates_no_record(keep: Keep, records: Path, name:
     history = read_history(records)
     assert {entry.at_from for entry in history.entries} == {"name", "file"}
     assert all(time_of(entry.at) is not None for entry in history.entries)
-    assert len(chosen(history.entries, Filter(since=day("2026-03-01")))) == 2
+    assert len(matching_entries(history.entries, Filter(since=day("2026-03-01")))) == 2
 
 
 @given(st.text(st.sampled_from("0123456789-TZ."), max_size=20) | st.datetimes().map(str))

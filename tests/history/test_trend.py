@@ -24,7 +24,7 @@ from steelyard.model.errors import UsageError
 Keep = Callable[..., Path]
 
 
-def asked(records: Path) -> QuestionHistory:
+def only_question(records: Path) -> QuestionHistory:
     [question] = questions_of(read_history(records).entries)
     return question
 
@@ -36,7 +36,7 @@ def test_a_step_is_found_where_the_level_changes_and_said_with_its_interval(
         late = day > 9
         keep(day, effect=0.06 if late else 0.02, spread=0.004,
              arm_build={"bindir": f"/builds/{'new' if late else 'old'}/bin"})  # fmt: skip
-    question = asked(records)
+    question = only_question(records)
     found = trend_of(question, machines_of(question)[0])
     [step] = found.steps
     assert step.after.place == "2026-03-10 12:00"
@@ -64,7 +64,7 @@ def test_a_step_is_settled_by_versions_where_they_differ_else_by_its_two_records
         version = late if day > 9 else "18.1"
         effect = 0.06 if day > 9 else 0.02
         keep(day, effect=effect, spread=0.004, arm_build={"version": version, "bindir": ""})
-    question = asked(records)
+    question = only_question(records)
     [step] = trend_of(question, machines_of(question)[0]).steps
     assert step.settled_by.endswith(command)
 
@@ -74,21 +74,21 @@ def test_without_a_step_it_says_so_and_with_few_weighings_that_it_did_not_look(
 ) -> None:
     for day in range(1, 4):
         keep(day)
-    question = asked(records)
+    question = only_question(records)
     machine = machines_of(question)[0]
     assert trend_of(question, machine).sentence == (
         "3 weighings from 2026-03-01 12:00 to 2026-03-03 12:00: steps are looked for from 12 on"
     )
     for day in range(4, 15):
         keep(day)
-    assert trend_of(asked(records), machine).sentence.endswith(": no step")
+    assert trend_of(only_question(records), machine).sentence.endswith(": no step")
 
 
 def test_invalid_verdicts_are_left_out_and_named(keep: Keep, records: Path) -> None:
     keep(1)
     change_contrast(keep(2), verdict="invalid")
     change_contrast(keep(3), estimate_percent=None, low_percent=None)
-    question = asked(records)
+    question = only_question(records)
     found = trend_of(question, machines_of(question)[0])
     assert len(found.points) == 1
     assert [why for _, why in found.left_out] == [
@@ -103,7 +103,7 @@ def test_a_weighing_with_an_epoch_in_which_an_arm_did_no_work_is_left_out_and_na
     """Its estimate is that of the epochs that both survived."""
     keep(1)
     change_contrast(keep(2), epochs=9)  # of eight log ratios: the ninth is infinite
-    found = trend_of(asked(records), machines_of(asked(records))[0])
+    found = trend_of(only_question(records), machines_of(only_question(records))[0])
     assert len(found.points) == 1
     assert [why for _, why in found.left_out] == ["it has an epoch in which an arm did no work"]
 
@@ -113,7 +113,7 @@ def test_machines_are_lines_of_their_own(keep: Keep, records: Path) -> None:
     keep(1)
     keep(2, machine=other)
     keep(3, machine=other)
-    question = asked(records)
+    question = only_question(records)
     assert machines_of(question)[0] == "other, P, 4 processors"
     assert len(trend_of(question, machines_of(question)[0]).points) == 2
 
@@ -121,7 +121,7 @@ def test_machines_are_lines_of_their_own(keep: Keep, records: Path) -> None:
 def test_versions_stand_in_their_order(keep: Keep, records: Path) -> None:
     for day, (version, number) in enumerate([("18.4", 180004), ("17.9", 170009)], 1):
         keep(day, arm_build={"version": version, "version_number": number})
-    question = asked(records)
+    question = only_question(records)
     found = trend_of(question, machines_of(question)[0], "version")
     assert [one.place for one in found.points] == ["17.9", "18.4"]
 
@@ -136,7 +136,7 @@ def test_versions_before_a_release_stand_in_the_order_in_which_they_came(
         minor = version.removeprefix("19.") if version.startswith("19.") else "0"
         number = 180004 if version == "18.4" else 190000 + int(minor)
         keep(day, arm_build={"version": version, "version_number": number})
-    question = asked(records)
+    question = only_question(records)
     trend = trend_of(question, machines_of(question)[0], "version")
     assert [point.place for point in trend.points] == ordered
 
@@ -149,7 +149,7 @@ def test_commits_stand_in_the_order_that_is_given(
         keep(day, arm_build={"bindir": f"/builds/{commit}/bin"})
     order = tmp_path / "commits"
     order.write_text("ccccc33ffff a subject\n\naaaaaa1ffff\n")
-    question = asked(records)
+    question = only_question(records)
     machine = machines_of(question)[0]
     found = trend_of(question, machine, "commit", read_commits(order))
     assert [one.place for one in found.points] == ["ccccc33", "aaaaaa1"]
@@ -194,7 +194,7 @@ def test_a_copy_of_a_record_is_no_further_weighing(keep: Keep, records: Path) ->
         original = records / "checksums" / f"2026-03-0{day}T120000Z"
         shutil.copytree(original, records / "saved" / original.name)
         shutil.copytree(original, records / "saved" / f"2026-04-0{day}T120000Z")
-    question = asked(records)
+    question = only_question(records)
     found = trend_of(question, machines_of(question)[0])
     assert [point.point.entry.path[:9] for point in found.points] == ["checksums"] * 4
     assert len(found.left_out) == 8
@@ -207,7 +207,7 @@ def test_of_a_copy_made_on_the_way_the_longer_one_counts(keep: Keep, records: Pa
     shutil.copytree(whole, records / "a-copy")
     slices = records / "a-copy" / "slices.jsonl"
     slices.write_text("".join(slices.read_text().splitlines(keepends=True)[:4]))
-    question = asked(records)
+    question = only_question(records)
     found = trend_of(question, machines_of(question)[0])
     assert [point.point.entry.path for point in found.points] == ["checksums/2026-03-05T120000Z"]
 
@@ -219,7 +219,7 @@ def test_commits_are_one_however_short_either_is_cut(
     commits = [f"{n}{'0a1b2c3d4e5f6' * 3}" for n in "abc"]
     for day, commit in enumerate(commits, 1):
         keep(day, arm_build={"bindir": f"/builds/{commit[:20]}/bin"})
-    question = asked(records)
+    question = only_question(records)
     order = [commit[:letters] for commit in reversed(commits)]
     found = trend_of(question, machines_of(question)[0], "commit", order)
     assert [point.place[0] for point in found.points] == ["c", "b", "a"]
@@ -231,7 +231,7 @@ def test_the_command_that_settles_a_step_can_be_pasted(keep: Keep, records: Path
         version = "18.2 (Debian 18.2-1.pgdg12+1)" if day > 9 else "18.1;it's mine"
         effect = 0.06 if day > 9 else 0.02
         keep(day, effect=effect, spread=0.004, arm_build={"version": version, "bindir": ""})
-    question = asked(records)
+    question = only_question(records)
     [step] = trend_of(question, machines_of(question)[0]).steps
     assert shlex.split(step.settled_by)[3:] == [
         "--set",

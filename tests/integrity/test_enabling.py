@@ -73,7 +73,7 @@ def test_what_may_not_be_read_is_told_and_is_in_no_sum(
         os.chown(database, 0, 0)
         database.chmod(0o700)
     try:
-        status, words, facts = made.engine.account.call(lambda: asked(cluster.directory))
+        status, words, facts = made.engine.account.call(lambda: estimate(cluster.directory))
     finally:
         (links / "16999").unlink()
         os.chown(database, owner.st_uid, owner.st_gid)
@@ -87,7 +87,7 @@ def test_what_may_not_be_read_is_told_and_is_in_no_sum(
     assert "at least " in words
 
 
-def asked(directory: Path) -> tuple[int, str, dict[str, Any]]:
+def estimate(directory: Path) -> tuple[int, str, dict[str, Any]]:
     """Exit status, words and facts, as the command has them."""
     found = estimate_enabling(directory, directory, Path(tempfile.gettempdir()))
     return found.exit_status, render(found), found.to_json()

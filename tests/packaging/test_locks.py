@@ -28,7 +28,7 @@ def locked(name: str) -> dict[str, list[str]]:
     return versions
 
 
-def asked(name: str) -> list[str]:
+def requirements_of(name: str) -> list[str]:
     """What the lock is made of."""
     if name in ("build", "tools"):
         lines = (LOCKS / f"{name}.in").read_text(encoding="utf-8").splitlines()
@@ -41,7 +41,7 @@ def asked(name: str) -> list[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_package_that_is_asked_for_is_locked_at_a_version_that_fits(name: str) -> None:
     versions = locked(name)
-    for requirement in map(Requirement, asked(name)):
+    for requirement in map(Requirement, requirements_of(name)):
         found_versions = versions.get(canonicalize_name(requirement.name), [])
         assert found_versions, f"{requirement.name} is not locked; run .ci/lock"
         for version in found_versions:
@@ -61,5 +61,5 @@ def test_the_tools_of_continuous_integration_are_named_by_their_versions() -> No
     installed = re.findall(r"cargo install --locked (.*)", text)
     assert installed
     assert all(re.fullmatch(r"[\w-]+@\d+\.\d+\.\d+", tool) for tool in installed[0].split())
-    assert all("==" in line for line in asked("tools"))
+    assert all("==" in line for line in requirements_of("tools"))
     assert not re.search(r"pip install (?!.*--require-hashes)", text)

@@ -49,7 +49,7 @@ def sheet_of(path: Path, form: str) -> Sheet:
     return read_sheet(source)
 
 
-def said(text: str, pattern: str) -> float:
+def number_in(text: str, pattern: str) -> float:
     found = re.search(pattern, text)
     assert found, text
     return float(found[1])
@@ -62,7 +62,10 @@ def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
     summary = re.sub(r"progress: .*\n", "", text)
     (tmp_path / "summary.txt").write_text(summary)
     (tmp_path / "progress.txt").write_text(text)
-    tps, latency_ms = said(text, r"tps = ([0-9.]+)"), said(text, r"latency average = ([0-9.]+)")
+    tps, latency_ms = (
+        number_in(text, r"tps = ([0-9.]+)"),
+        number_in(text, r"latency average = ([0-9.]+)"),
+    )
 
     one = sheet_of(tmp_path / "summary.txt", "pgbench")
     assert one.metrics[0][1][0].values.tolist() == [tps]
@@ -77,7 +80,7 @@ def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
     (log,) = tmp_path.glob("pgbench_log.*")
     (latency,) = sheet_of(log, "pgbench-log").metrics[0][1]
     assert latency.weights is not None
-    assert latency.weights.sum() == said(text, r"actually processed: ([0-9]+)")
+    assert latency.weights.sum() == number_in(text, r"actually processed: ([0-9]+)")
     mean_us = float(np.average(latency.values, weights=latency.weights))
     assert mean_us == pytest.approx(1000 * latency_ms, rel=0.02, abs=1)
 
@@ -91,7 +94,7 @@ def test_intervals_hold_the_transactions_of_the_run(pgbench: Pgbench, tmp_path: 
     logged = [int(line.split()[1]) for line in log.read_text().splitlines()]
     assert latency.weights.tolist() == logged
     # pgbench never writes its last interval.
-    assert 0 < sum(logged) <= said(text, r"actually processed: ([0-9]+)")
+    assert 0 < sum(logged) <= number_in(text, r"actually processed: ([0-9]+)")
 
 
 def test_a_fixed_rate_with_a_limit_is_read_with_what_it_skipped(

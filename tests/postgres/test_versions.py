@@ -63,7 +63,7 @@ def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Stand
         changed = {name for name, _, _ in setup.builds.alignment.changed["18"]}
         assert {"effective_io_concurrency", "maintenance_io_concurrency"} <= changed
         found = look(setup)
-    differences = found.found.arms["18"].differences
+    differences = found.inspection.arms["18"].differences
     assert differences.undeclared == ()
     assert differences.declared == ()
     assert "io_method" in {name for name, _, _ in differences.derived}
@@ -71,7 +71,7 @@ def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Stand
     assert told["16"]["build"]["version"].startswith("16.")
     for name in changed:
         assert told["16"]["settings"][name] == told["18"]["settings"][name]
-    kinds = {threat.name for threat in inspection_threats(found.found, "16", "18")}
+    kinds = {threat.name for threat in inspection_threats(found.inspection, "16", "18")}
     assert ThreatKind.BUILDS_DIFFER not in kinds
 
 
@@ -80,7 +80,7 @@ def test_versions_as_shipped_differ_in_their_defaults_and_nowhere_else(ready: St
     with ready("versions", "workload.loads=1", "defaults=as-shipped") as setup:
         found = look(setup)
         changed = {name for name, _, _ in setup.builds.alignment.changed["18"]}
-    differences = found.found.arms["18"].differences
+    differences = found.inspection.arms["18"].differences
     declared = {name: (ours, theirs) for name, ours, theirs in differences.declared}
     assert {*declared} == changed
     assert declared["effective_io_concurrency"] == ("1", "16")
@@ -130,7 +130,7 @@ def test_two_builds_share_one_load_and_each_arm_runs_its_own(ready: Standing, tw
         names = [arm.name for arm in setup.study.every_arm]
         places = dict(zip(names, bindirs.values(), strict=True))
         assert (setup.builds.shared, setup.builds.loads) == (True, 1)
-        found = look(setup).found
+        found = look(setup).inspection
         assert inspection_threats(found, setup.study.control.name, setup.study.arms[0].name) == ()
         for epoch in range(setup.design.epochs):
             placed = tuple(setup.design.slots_of(epoch).items())

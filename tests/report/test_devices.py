@@ -8,8 +8,8 @@ from steelyard.report.devices import (
     FOOTNOTE,
     by_second,
     device_rows,
+    devices_text,
     figure_rows,
-    told_names,
     used_figures,
 )
 
@@ -118,5 +118,5 @@ def test_figures_have_iostats_names_and_their_units() -> None:
 
 
 def test_devices_are_named() -> None:
-    assert told_names(DeviceSummary(names=("vda",))) == "device vda"
-    assert told_names(DeviceSummary(names=("sda", "sdb"))) == "devices sda and sdb"
+    assert devices_text(DeviceSummary(names=("vda",))) == "device vda"
+    assert devices_text(DeviceSummary(names=("sda", "sdb"))) == "devices sda and sdb"

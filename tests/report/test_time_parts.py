@@ -24,7 +24,7 @@ def part(name: str, difference: float, low: float | None, high: float | None) ->
     )  # fmt: skip
 
 
-def told(cause: TimePart | None, *parts: TimePart, **more: object) -> TimeParts:
+def time_parts(cause: TimePart | None, *parts: TimePart, **more: object) -> TimeParts:
     arm_us = sum(one.arm_us for one in parts)
     return TimeParts(
         control="on", arm="off", epochs=10, control_us=9e3 * len(parts), arm_us=arm_us,
@@ -49,16 +49,18 @@ def test_a_difference_has_one_unit(found: TimePart, text: str) -> None:
 
 def test_the_cause_is_told_with_the_whole_difference() -> None:
     wal, cpu = part("wal", -20.0, -25.0, -15.0), part("processor", -5.0, -9.0, 1.0)
-    sentence = cause_sentence(told(wal, wal, cpu))
+    sentence = cause_sentence(time_parts(wal, wal, cpu))
     assert sentence == "writing and syncing WAL: −20 µs [−25, −15] of −25 µs a transaction"
-    with_queue = cause_sentence(told(cpu, cpu))
+    with_queue = cause_sentence(time_parts(cpu, cpu))
     assert with_queue.startswith("on a processor, with the queue for it: −5 µs")
-    assert cause_sentence(told(None, wal, cpu)).startswith("no cause found: no part covers half of")
+    assert cause_sentence(time_parts(None, wal, cpu)).startswith(
+        "no cause found: no part covers half of"
+    )
 
 
 def test_rows_mark_the_cause_and_end_with_the_whole() -> None:
     wal, cpu = part("wal", -20.0, -25.0, -15.0), part("processor", -5.0, -9.0, 1.0)
-    rows = part_rows(told(wal, wal, cpu))
+    rows = part_rows(time_parts(wal, wal, cpu))
     assert [row["note"] for row in rows] == ["the cause", "", ""]
     assert (rows[-1]["metric"], rows[-1]["reading"]) == ("a transaction", "−25 µs")
     assert [row["with_queue"] for row in rows] == ["", "", ""]
@@ -67,14 +69,14 @@ def test_rows_mark_the_cause_and_end_with_the_whole() -> None:
 def test_rows_show_what_the_cause_is_named_from() -> None:
     cpu, queue = part("processor", -5.0, -6.0, -4.0), part("queue", -15.0, -18.0, -12.0)
     divided = part("processor", -19.0, -22.0, -16.0), part("queue", -1.0, -3.0, 1.0)
-    rows = part_rows(told(divided[0], cpu, queue, with_queue=divided))
+    rows = part_rows(time_parts(divided[0], cpu, queue, with_queue=divided))
     assert rows[0]["reading"] == "−5 µs [−6, −4]"
     assert rows[0]["with_queue"] == "−19 µs [−22, −16]"
     assert rows[1]["with_queue"] == "−1 µs [−3, +1]"
 
 
 def test_several_arms_have_a_line_each() -> None:
-    one = told(None, part("wal", 1.0, -2.0, 3.0))
+    one = time_parts(None, part("wal", 1.0, -2.0, 3.0))
     assert [line.partition(":")[0] for line in cause_lines([one, one])] == ["why off"] * 2
     assert cause_lines([one])[0].startswith("why: ")
 
@@ -82,18 +84,18 @@ def test_several_arms_have_a_line_each() -> None:
 def test_bottlenecks_are_told_together_or_apart() -> None:
     both = [Bottleneck(arm=arm, kind="client", share=0.5, evidence="50 %") for arm in ("on", "off")]
     wal = part("wal", 1.0, -2.0, 3.0)
-    alike = told(None, wal, bottlenecks=tuple(both))
+    alike = time_parts(None, wal, bottlenecks=tuple(both))
     assert bottleneck_line(alike) == "bottleneck of both: client (50 % in on)"
     other = both[1].model_copy(update={"kind": "WAL flush"})
-    apart = bottleneck_line(told(None, wal, bottlenecks=(both[0], other)))
+    apart = bottleneck_line(time_parts(None, wal, bottlenecks=(both[0], other)))
     assert apart == "bottleneck: the arms differ: on: client (50 %); off: WAL flush (50 %)"
-    assert bottleneck_line(told(None, wal)) == ""
+    assert bottleneck_line(time_parts(None, wal)) == ""
 
 
 @pytest.mark.parametrize("width", [920.0, 342.0])
 def test_the_picture_has_a_bar_an_arm_and_a_row_a_part(width: float) -> None:
     wal, rest = part("wal", -20.0, -25.0, -15.0), part("rest", -9130.0, -9180.0, None)
-    svg = str(draw_time_parts(told(wal, wal, rest), width))
+    svg = str(draw_time_parts(time_parts(wal, wal, rest), width))
     assert svg.count('class="part wal"') == 4  # two bars, the key, the difference
     assert svg.count('class="part rest"') == 2  # below zero in one arm: no bar, no difference
     assert "cannot be told" in svg

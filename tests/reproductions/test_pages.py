@@ -32,7 +32,7 @@ def test_every_claim_is_held_against_what_was_read_of_its_step() -> None:
         for step in study.steps:
             if f"{name}/{step.name}" not in lines:
                 continue
-            told = reproductions.told_of(lines[f"{name}/{step.name}"])
+            told = reproductions.outcome_of(lines[f"{name}/{step.name}"])
             for claim in step.claims:
                 alone = step.model_copy(update={"claims": (claim,), "counts": ()})
                 assert len(list(agreement(alone, told))) == 1, (name, step.name, claim)
@@ -143,7 +143,7 @@ def test_what_is_kept_is_what_the_record_says(
     assert "### ▲ checksums: faster" in text
     assert "Weighed on " in text
     expected = verdict.model_copy(update={"record": "beyond-memory"})  # not where it stood
-    assert reproductions.told_of(next(iter(kept))) == expected
+    assert reproductions.outcome_of(next(iter(kept))) == expected
     [row] = [line for line in reproductions.table(kept).splitlines() if "(checksums.md)" in line]
     assert "1 more on [its page](checksums.md)" in row
 
@@ -154,7 +154,7 @@ def test_files_are_named_from_their_checkout_wherever_it_stood(tmp_path: Path) -
     file = "python/steelyard/reproductions/published/studies/mine.toml"
     for place in ("", "/", "/one/", "/one/and-more/"):
         told = verdict.model_copy(update={"command": f"steelyard weigh {place}{file} --seed 17"})
-        command = reproductions.kept(told)["verdict"]["command"]
+        command = reproductions.result_of(told)["verdict"]["command"]
         assert command == f"steelyard weigh {file} --seed 17"
 
 
@@ -203,7 +203,7 @@ def test_a_page_of_turns_has_throughput_by_the_second_pair_by_pair() -> None:
 
 def test_a_query_that_was_not_finished_is_told_as_that() -> None:
     [line] = [one for one in reproductions.RESULTS if one["key"] == "tuning/queries"]
-    told = reproductions.told_of(line)
+    told = reproductions.outcome_of(line)
     assert isinstance(told, Verdict)
     lost, *others = told.queries
     lost = lost.model_copy(update={"arm_unfinished": 2, "excluded": True})
@@ -225,7 +225,7 @@ def _figure(arm: str, metric: str, low: float, **values: Any) -> dict[str, Any]:
 def _with_devices(step: str, devices: dict[str, Any]) -> tuple[str, str]:
     """The page of one step as if no device had been read, and with what the devices did."""
     [line] = [one for one in reproductions.RESULTS if one["key"] == f"tuning/{step}"]
-    told = reproductions.told_of(line)
+    told = reproductions.outcome_of(line)
     assert isinstance(told, Verdict)
     without = told.model_copy(update={"devices": None})
     changed = told.model_copy(update={"devices": DeviceSummary.model_validate(devices)})
@@ -279,7 +279,7 @@ def test_a_page_says_that_devices_are_not_available_and_nothing_where_they_idle(
 
 def test_kept_results_tell_nothing_of_devices_that_were_not_recorded() -> None:
     for line in reproductions.RESULTS:
-        told = reproductions.told_of(line)
+        told = reproductions.outcome_of(line)
         if isinstance(told, Verdict) and told.devices is None:
             assert "did while each arm was driven" not in page(
                 read_reproduction(line["key"].partition("/")[0]),

@@ -54,11 +54,11 @@ def test_the_five_studies_are_there_and_each_takes_half_an_hour_at_most() -> Non
 
 def test_longer_steps_are_weighed_where_they_are_asked_for() -> None:
     study = read_reproduction("checksums")
-    usual = [step.name for step in study.chosen()]
+    usual = [step.name for step in study.steps_to_weigh()]
     assert usual == ["reading", "beyond-memory", "scan-by-workers", "scan-by-backends"]
     longer = {"writing", "writing-32", "writing-256", "by-backends"}
-    assert {step.name for step in study.chosen(longer=True)} == {*usual, *longer}
-    assert [step.name for step in study.chosen("by-backends")] == ["by-backends"]
+    assert {step.name for step in study.steps_to_weigh(longer=True)} == {*usual, *longer}
+    assert [step.name for step in study.steps_to_weigh("by-backends")] == ["by-backends"]
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS)

@@ -46,7 +46,7 @@ class Silent:
     def note(self, text: str) -> None:
         """Shows nothing."""
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """Shows nothing."""
 
 

@@ -280,7 +280,7 @@ class ScriptedWorkload:
     def fill(self, instance: Instance, report: Callable[[str], None]) -> None:
         self.world.required.append(f"fill {instance.address.host}")
 
-    def altered(
+    def with_arm_sql(
         self,
         engine: Engine,
         template: Path,

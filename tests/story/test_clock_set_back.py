@@ -40,7 +40,7 @@ def set_back(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return read
 
 
-def told(verdict: Facts) -> Facts:
+def timeless(verdict: Facts) -> Facts:
     """All of a verdict but what it took, and where it is."""
     return {key: verdict[key] for key in ("seed", "contrasts", "causes", "placement")}
 
@@ -66,7 +66,7 @@ def test_a_weighing_comes_out_the_same(
     steady = weighed("steady")
     read: list[float] = request.getfixturevalue("set_back")
     jumping = weighed("jumping")
-    assert told(jumping) == told(steady)
+    assert timeless(jumping) == timeless(steady)
     assert jumping["seconds"] == steady["seconds"] > 0
     assert len(read) > 1, "the ledger's line is dated"
     every = [lines(tmp_path / name, "telemetry.jsonl") for name in ("steady", "jumping")]

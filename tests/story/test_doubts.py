@@ -21,7 +21,7 @@ SETTINGS = {
 DRIVER = "driver is the bottleneck"
 
 
-class SettingsTold(ScriptedWorld):
+class ReportsSettings(ScriptedWorld):
     """Servers that report when their settings have a checkpoint."""
 
     def environment(self) -> Facts:
@@ -33,7 +33,7 @@ class SettingsTold(ScriptedWorld):
 def test_the_distance_between_checkpoints_stands_first_where_slices_are_of_another(
     tmp_path: Path, weigh_in: Weigh, counted: bool
 ) -> None:
-    world = SettingsTold(tmp_path / "world", writes=True)
+    world = ReportsSettings(tmp_path / "world", writes=True)
     cut = {"counted": {"each": 100, "blocks": 10, "warmup": 1}} if counted else {}
     study = study_of(
         layout="slices",

@@ -62,7 +62,7 @@ def effects(verdict: Facts) -> dict[tuple[str, ...], Facts]:
     return {tuple(one["factors"]): one for one in verdict["factors"]["effects"]}
 
 
-def held(one: Facts, ratio: float) -> bool:
+def covers(one: Facts, ratio: float) -> bool:
     low, high = one["low_percent"], one["high_percent"]
     return bool(low <= 100 * (ratio - 1) <= high)
 
@@ -76,9 +76,9 @@ def told(world: ScriptedWorld, weigh_in: Weigh) -> Facts:
 def test_a_planted_interaction_is_read_and_said_first(told: Facts) -> None:
     found = effects(told)
     assert [one["verdict"] for one in found.values()] == ["slower", "slower", "matters"]
-    assert held(found["checksums",], 0.97 * 0.9**0.5)
-    assert held(found["compression",], 0.99 * 0.9**0.5)
-    assert held(found["checksums", "compression"], 0.9)
+    assert covers(found["checksums",], 0.97 * 0.9**0.5)
+    assert covers(found["compression",], 0.99 * 0.9**0.5)
+    assert covers(found["checksums", "compression"], 0.9)
     first, *others = told["factors"]["sentences"]
     words = r"compression \(pglz against plain\) depends on checksums: −1\d\.\d\d % \[.*\] with "
     assert re.match(words + r"checked, −1\.\d\d % \[.*\] with bare; difference −\d", first), first
@@ -90,10 +90,10 @@ def test_a_planted_interaction_is_read_and_said_first(told: Facts) -> None:
 
 def test_simple_effects_hold_what_a_factor_does_at_a_level_of_the_other(told: Facts) -> None:
     simple = {(one["factor"], one["level"]): one for one in told["factors"]["simple_effects"]}
-    assert held(simple["compression", "bare"], 0.99)
-    assert held(simple["compression", "checked"], 0.99 * 0.9)
-    assert held(simple["checksums", "plain"], 0.97)
-    assert held(simple["checksums", "pglz"], 0.97 * 0.9)
+    assert covers(simple["compression", "bare"], 0.99)
+    assert covers(simple["compression", "checked"], 0.99 * 0.9)
+    assert covers(simple["checksums", "plain"], 0.97)
+    assert covers(simple["checksums", "pglz"], 0.97 * 0.9)
 
 
 def test_the_plan_states_cells_effects_and_weights_before_the_first_slice(
@@ -158,7 +158,7 @@ def test_the_half_of_three_factors_says_what_it_cannot_tell(
     found = effects(told)
     assert list(found) == [("checksums",), ("compression",), ("sync",)]
     for factor, ratio in zip(found, SPEED.values(), strict=True):
-        assert held(found[factor], ratio)
+        assert covers(found[factor], ratio)
     assert told["factors"]["sentences"][-1] == (
         "half of the cells cannot tell checksums from compression × sync, compression from "
         "checksums × sync, sync from checksums × compression"
@@ -177,12 +177,12 @@ def test_an_epoch_without_a_cell_is_left_out_of_effects_counted_and_said(
     assert len(factors["left_out"]) == 1
     assert factors["epochs"] == 11
     assert "1 epoch is left out, in which a cell could not be measured" in factors["sentences"]
-    assert held(effects(told)["checksums", "compression"], 0.9)
+    assert covers(effects(told)["checksums", "compression"], 0.9)
     [lost] = factors["left_out"]
     assert lost in [one["epoch"] for one in lines(tmp_path, "telemetry.jsonl") if "epoch" in one]
 
 
-def said_by_plain_view(weigh_in: Weigh, world: ScriptedWorld, path: Path) -> Sequence[str]:
+def plain_view_lines(weigh_in: Weigh, world: ScriptedWorld, path: Path) -> Sequence[str]:
     with path.open("w", encoding="utf-8") as stream:
         weigh_in(world, factorial(FACTORS), progress=PlainView(stream))
     return path.read_text(encoding="utf-8").splitlines()
@@ -192,7 +192,7 @@ def test_the_plan_and_every_epoch_are_said_while_it_is_weighed(
     world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
     world.noise, world.speed = 0.01, planted(0.9)
-    said = said_by_plain_view(weigh_in, world, tmp_path / "said")
+    said = plain_view_lines(weigh_in, world, tmp_path / "said")
     start = next(number for number, line in enumerate(said) if line.startswith("plan: "))
     assert said[start + 1 : start + 5] == [
         "factors: checksums (checked against bare), compression (pglz against plain)",

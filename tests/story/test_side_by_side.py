@@ -42,7 +42,7 @@ def places(engine: NoopEngine, tmp_path: Path) -> Slots:
     return Slots(prepared, slot, lambda: None, Stopwatch(lambda: 0))
 
 
-def said(engine: NoopEngine, *actions: str) -> list[tuple[str, str]]:
+def calls_of(engine: NoopEngine, *actions: str) -> list[tuple[str, str]]:
     """The calls of these kinds in their order, each with its slot."""
     return [
         (call.action, call.directory.parent.name) for call in engine.calls if call.action in actions
@@ -53,7 +53,7 @@ def test_servers_are_launched_in_the_drawn_order_before_any_is_waited_for(
     places: Slots, engine: NoopEngine
 ) -> None:
     arms = places.start_arms(SLOTS, ORDER, "restore")
-    assert said(engine, "start", "ready") == [
+    assert calls_of(engine, "start", "ready") == [
         *(("start", f"slot{SLOTS[arm]}") for arm in ORDER),
         *(("ready", f"slot{SLOTS[arm]}") for arm in ORDER),
     ]
@@ -81,7 +81,7 @@ def test_a_clean_stop_is_begun_everywhere_before_any_is_waited_for(
 ) -> None:
     places.start_arms(SLOTS, ORDER, "carry")
     places.end_arms("carry")
-    stops = said(engine, "begin to stop", "stop", "discard")
+    stops = calls_of(engine, "begin to stop", "stop", "discard")
     assert [action for action, _ in stops] == ["begin to stop"] * 3 + ["stop"] * 3
 
 
@@ -94,7 +94,7 @@ def test_every_stop_is_tried_before_the_first_error_is_raised(
     engine.failures[ending] = [ServerError("first"), ServerError("second")]
     with pytest.raises(ServerError, match="first"):
         places.end_arms(upkeep)
-    tried = said(engine, ending)
+    tried = calls_of(engine, ending)
     assert len(tried) == 3
     assert not places.running_arms
 
@@ -138,5 +138,5 @@ def test_an_arm_that_died_is_no_error_when_it_is_discarded(
     assert isinstance(died, NoopInstance)
     died.crash()
     places.end_arms("restore")
-    assert len(said(engine, "discard")) == 2
+    assert len(calls_of(engine, "discard")) == 2
     assert not places.running_arms

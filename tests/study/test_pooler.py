@@ -22,7 +22,7 @@ def test_a_pooler_by_its_name_alone_is_a_difference_that_is_declared() -> None:
     asked = study("pgpool")
     [arm] = asked.arms
     assert asked.declared_differences(arm) == {"pooler"}
-    assert asked.differences_beside_settings(arm) == [("pooler", "none", "pgpool")]
+    assert asked.differences_outside_settings(arm) == [("pooler", "none", "pgpool")]
     assert pooler_words(study({"name": "pgbouncer", "connections": 4}).arms[0].pooler) == (
         "pgbouncer, 4 connections"
     )

@@ -239,7 +239,7 @@ def test_sql_is_a_statement_or_several_and_a_declared_difference(minimal: Path) 
     assert several.sql_of(several.arms[0]) == ("SELECT 1", "A 'b'", 'C "d"')
     assert several.sql_of(several.control) == ("SELECT 1",)
     assert several.declared_differences(several.arms[0]) == {"sql"}
-    assert several.differences_beside_settings(several.arms[0]) == [
+    assert several.differences_outside_settings(several.arms[0]) == [
         ("sql", "none", "A 'b'; C \"d\"")
     ]
     file = minimal.with_name("again.toml")

@@ -30,7 +30,7 @@ def test_what_differs_beside_an_arm_without_standbys_is_declared() -> None:
     assert asked.declared_differences(arm) == {
         "replication", "max_slot_wal_keep_size", "synchronous_standby_names",
     }  # fmt: skip
-    assert asked.differences_beside_settings(arm) == [
+    assert asked.differences_outside_settings(arm) == [
         ("replication", "none", "2 standbys, a commit waits for 2, round trip 1 ms")
     ]
 

@@ -39,6 +39,7 @@ VARIABLES = {
 }
 """How many such bindings each file still has. They only become fewer."""
 PACKAGE = "python/steelyard/"
+SOURCES = (PACKAGE, "validation/", "benches/", ".ci/", "action/")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -87,7 +88,7 @@ def differences(present: Mapping[str, int], allowed: Mapping[str, int], what: st
 def test_files_classes_and_functions_have_names_that_say_something(tree: Any) -> None:
     present: dict[str, Counter[str]] = {kind: Counter() for kind in NAMES}
     for path, text in tree.ending(".py"):
-        if path.startswith(PACKAGE):
+        if path.startswith(SOURCES):
             for kind, name in vague_names(path, text):
                 present[kind][name] += 1
     messages = [m for kind in NAMES for m in differences(present[kind], NAMES[kind], "the name")]
@@ -95,8 +96,7 @@ def test_files_classes_and_functions_have_names_that_say_something(tree: Any) ->
 
 
 def test_no_new_variable_has_a_name_that_says_nothing(tree: Any) -> None:
-    sources = (PACKAGE, "validation/", "benches/", ".ci/", "action/")
-    present = {p: refused_variables(t) for p, t in tree.ending(".py") if p.startswith(sources)}
+    present = {p: refused_variables(t) for p, t in tree.ending(".py") if p.startswith(SOURCES)}
     messages = list(differences(present, VARIABLES, "a variable of such a name"))
     assert not messages, "\n" + "\n".join(messages)
 

@@ -8,7 +8,9 @@ from steelyard.study.factors import Factorial
 from steelyard.wording.factor_sentences import alias_sentences, parts_of, sentences
 
 
-def said(design: Factorial, told: FactorEffects, invalid: tuple[str, ...] = ()) -> tuple[str, ...]:
+def sentences_of(
+    design: Factorial, told: FactorEffects, invalid: tuple[str, ...] = ()
+) -> tuple[str, ...]:
     return sentences(told, FactorsPlan.of(design), invalid)
 
 
@@ -19,7 +21,7 @@ def test_what_depends_is_said_of_the_factor_that_does_next_to_nothing_at_a_level
         {"a": (-2.2, "slower"), "b": (-10.0, "slower"), "a × b": (-3.8, "matters")},
         {"a with cold": -0.3, "a with hot": -4.1, "b with low": -8.0, "b with high": -12.0},
     )
-    first, a, b = said(design, told)
+    first, a, b = sentences_of(design, told)
     assert first == (
         "a (high against low) depends on b: −4.10 % [−4.60, −3.60] with hot, −0.30 % "
         "[−0.80, +0.20] with cold; difference −3.80 % [−4.30, −3.30] "
@@ -34,7 +36,7 @@ def test_what_depends_is_said_of_the_factor_that_does_next_to_nothing_at_a_level
 def test_the_larger_of_two_that_matter_comes_first() -> None:
     design = laid(3)
     told = made(design, {"a × b": (-3.0, "matters"), "b × c": (7.0, "matters")}, {})
-    first, second, *_ = said(design, told)
+    first, second, *_ = sentences_of(design, told)
     assert "difference +7.00 %" in first
     assert "difference −3.00 %" in second
 
@@ -42,7 +44,7 @@ def test_the_larger_of_two_that_matter_comes_first() -> None:
 def test_three_factors_that_interact_are_said_by_their_difference() -> None:
     design = laid(3)
     told = made(design, {"a × b × c": (-6.0, "matters")}, {})
-    assert said(design, told)[0].startswith(
+    assert sentences_of(design, told)[0].startswith(
         "the interaction of a and b depends on c: difference −6.00 % [−6.50, −5.50]"
     )
     assert parts_of(told.effects[-1], told) == ()
@@ -59,7 +61,7 @@ def test_what_is_small_and_what_is_not_told_are_said_apart() -> None:
         {},
         left_out=(3, 7),
     )  # fmt: skip
-    words = said(design, told)
+    words = sentences_of(design, told)
     assert words[0].startswith("a (high against low) is equivalent within ±1 %: +0.10 %")
     assert words[1].startswith("b (hot against cold) is not told: +0.70 %")
     assert words[3:] == (
@@ -74,7 +76,7 @@ def test_what_is_small_and_what_is_not_told_are_said_apart() -> None:
 def test_half_of_the_cells_says_what_it_cannot_tell() -> None:
     design = laid(4, "half")
     told = made(design, {"a × b": (5.0, "matters")}, {})
-    words = said(design, told)
+    words = sentences_of(design, told)
     assert ", or c on d, which half of the cells cannot tell" in words[0]
     assert words[-1].startswith("half of the cells cannot tell a from b × c × d, ")
     assert words[-1].endswith("a × d from b × c")
@@ -83,7 +85,7 @@ def test_half_of_the_cells_says_what_it_cannot_tell() -> None:
 
 def test_an_invalid_weighing_says_nothing_of_effects() -> None:
     design = laid(2)
-    words = said(design, made(design, {}, {}), ("balance's ledger", "unequal drops"))
+    words = sentences_of(design, made(design, {}, {}), ("balance's ledger", "unequal drops"))
     assert words == (
         "invalid: nothing can be said of the effects: balance's ledger, unequal drops",
     )

@@ -87,15 +87,15 @@ def sd_interval(sd: float, count: int) -> tuple[float, float]:
     return sd * low, sd * high
 
 
-def _weighed(one: Json) -> list[str]:
-    ends = [one["low_percent"], one["high_percent"]]
+def _weighed(line: Json) -> list[str]:
+    ends = [line["low_percent"], line["high_percent"]]
     interval = "–" if None in ends else f"{ends[0]:+.1f} … {ends[1]:+.1f} %"
-    seconds = one["distance_seconds"]
+    seconds = line["distance_seconds"]
     return [
-        f"in {one['layout']}",
+        f"in {line['layout']}",
         "–" if seconds is None else f"{seconds:.1f} s",
-        f"{one['epochs']} epochs",
-        f"{one['estimate_percent']:+.1f} %",
+        f"{line['epochs']} epochs",
+        f"{line['estimate_percent']:+.1f} %",
         interval,
     ]
 

@@ -12,7 +12,7 @@ from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table
 
 Json = Mapping[str, Any]
-Told = Mapping[str, tuple[Sequence[str], str]]
+KnownCauses = Mapping[str, tuple[Sequence[str], str]]
 """Weighing → the parts that are right, and why."""
 _HEAD = """
     Studies whose cause is known before they are weighed: what was named, and the mean time of a
@@ -28,47 +28,47 @@ _WATCHING = """
 """
 
 
-def page(found: Sequence[Json], told: Told) -> str:
-    """The whole page; `found` as results/causes.jsonl has them."""
-    by_key = {result["key"]: result for result in found}
+def page(results: Sequence[Json], known: KnownCauses) -> str:
+    """The whole page; `results` as results/causes.jsonl has them."""
+    by_key = {result["key"]: result for result in results}
     parts = ["# Causes that are known", paragraph(_HEAD).strip()]
-    rows = [_row(by_key[name], told[name]) for name in told if name in by_key]
+    rows = [_row(by_key[name], known[name]) for name in known if name in by_key]
     if rows:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "named", "right is",
                 "as expected"]  # fmt: skip
         parts += [WHOLE + table(head, rows), paragraph(_WATCHING).strip()]
-    missing = [name for name in told if name not in by_key]
+    missing = [name for name in known if name not in by_key]
     parts += [f"Not yet weighed: {', '.join(missing)}."] if missing else []
-    done = [name for name in told if name in by_key]
+    done = [name for name in known if name in by_key]
     if done:
         of_parts = [row for name in done for row in _parts(by_key[name])]
-        weighed = [_weighed(by_key[name], told[name]) for name in done]
+        weighed = [_weighed(by_key[name], known[name]) for name in done]
         parts += ["## The parts", table(_OF_A_PART, of_parts)]
         parts += ["## How each was weighed", table(_OF_A_WEIGHING, weighed)]
     return "\n\n".join(parts) + "\n"
 
 
-def judged(one: Json, causes: Sequence[str]) -> str:
+def judged(line: Json, causes: Sequence[str]) -> str:
     """Whether the naming is right: silence is, where the arms were not told apart."""
-    if not one["parts"]:
+    if not line["parts"]:
         return "one arm is not watched"
-    differs = one["verdict"] in ("slower", "faster") or bool(one["nonzero"])
-    if one["cause"] is None:
+    differs = line["verdict"] in ("slower", "faster") or bool(line["nonzero"])
+    if line["cause"] is None:
         return "silent" if differs else "yes: nothing to name"
-    if one["cause"] in causes:
+    if line["cause"] in causes:
         return "yes"
     return "no"
 
 
-def _row(one: Json, told: tuple[Sequence[str], str]) -> list[str]:
+def _row(line: Json, known: tuple[Sequence[str], str]) -> list[str]:
     return [
-        one["key"],
-        f"{one['arm']} against {one['control']}: {one['estimate_percent']:+.1f} %",
-        _interval(one["low_percent"], one["high_percent"], " %", 1),
-        one["verdict"],
-        one["cause"] or "none",
-        " or ".join(told[0]),
-        judged(one, told[0]),
+        line["key"],
+        f"{line['arm']} against {line['control']}: {line['estimate_percent']:+.1f} %",
+        _interval(line["low_percent"], line["high_percent"], " %", 1),
+        line["verdict"],
+        line["cause"] or "none",
+        " or ".join(known[0]),
+        judged(line, known[0]),
     ]
 
 

@@ -73,12 +73,12 @@ def _table(machine: str, there: Mapping[tuple[str, str, float], Json]) -> str:
     )
 
 
-def _share(one: Json, *said: str) -> Proportion:
-    return Proportion(sum(one["said"][name] for name in said), one["weighings"])
+def _share(result: Json, *verdicts: str) -> Proportion:
+    return Proportion(sum(result["said"][name] for name in verdicts), result["weighings"])
 
 
-def _percent(found: Proportion) -> str:
-    return f"{100 * found.value:.1f}"
+def _percent(share: Proportion) -> str:
+    return f"{100 * share.value:.1f}"
 
 
 def _sources() -> str:

@@ -7,10 +7,10 @@ from validation.cases.virtual import Question
 from validation.pages.shares import (
     ZERO,
     Simulated,
+    detected,
     equivalent,
     false_alarms,
     missed,
-    seen,
 )
 from validation.pages.table import percent, table
 from validation.proportion import Proportion
@@ -54,7 +54,7 @@ def _alarms(every: Simulated) -> str:
 def _power(every: Simulated) -> str:
     def row(words: str, effect: float, rule: str = "plan") -> list[str]:
         tallies = [every.tally("white", epochs, rule, Question(effect)) for epochs in EPOCHS]
-        return [words, *(f"{percent(seen(tally))} % ({_epochs(tally)})" for tally in tallies)]
+        return [words, *(f"{percent(detected(tally))} % ({_epochs(tally)})" for tally in tallies)]
 
     none = [every.tally("white", epochs, "plan", ZERO) for epochs in EPOCHS]
     apart = [every.tally("white", epochs, "plan", Question(-0.01)) for epochs in EPOCHS]
@@ -75,7 +75,7 @@ def _open(every: Simulated) -> str:
     return (
         f"Open-ended weighings planned for {planned} epochs and judged after every one, white "
         f"world: false alarms {alarms} %, truth missed {misses} %, an effect of 1 sd seen in "
-        f"{percent(seen(small))} % after {_epochs(small)} epochs."
+        f"{percent(detected(small))} % after {_epochs(small)} epochs."
     )
 
 

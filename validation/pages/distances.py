@@ -56,27 +56,27 @@ _BY_HAND = """
 
 
 def page(
-    found: Sequence[Json],
-    wanted: Sequence[str],
+    results: Sequence[Json],
+    expected: Sequence[str],
     checked: tuple[str, str],
     by_hand: Sequence[Json] = (),
 ) -> str:
-    """The whole page; `found` as results/distances.jsonl has them, `wanted`: all there will be,
+    """The whole page; `results` as results/distances.jsonl has them, `expected`: all there will be,
     `checked`: one weighed at a distance, and the one from whose curve that is computed; `by_hand`:
     pairs as results/by_hand.jsonl has them, at that distance."""
-    by_key = {result["key"]: result for result in found}
+    by_key = {result["key"]: result for result in results}
     parts = ["# By the distance from a checkpoint", paragraph(_HEAD).strip()]
-    if found:
+    if results:
         head = ["weighing", "arm against control", "interval, 95 %", "verdict", "layout", "F",
                 "distance", "epochs", "sd of an epoch", "doubts", "minutes"]  # fmt: skip
-        parts.append(table(head, [_row(result) for result in found]))
-    missing = [name for name in wanted if name not in by_key]
+        parts.append(table(head, [_row(result) for result in results]))
+    missing = [name for name in expected if name not in by_key]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
     if by_key.keys() >= set(checked):
         parts += _compared(by_key[checked[0]], by_key[checked[1]])
     if checked[0] in by_key and len(by_hand) > 1:
-        parts += _beside_by_hand(by_key[checked[0]], by_hand)
-    for result in found:
+        parts += _compared_by_hand(by_key[checked[0]], by_hand)
+    for result in results:
         parts += _details(result)
     return "\n\n".join(parts) + "\n"
 
@@ -94,7 +94,7 @@ def _compared(direct: Json, other: Json) -> list[str]:
     return ["## Computed and weighed", paragraph(_CHECKED).strip(), table(head, rows)]
 
 
-def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
+def _compared_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     """The effect as weighed beside that of pairs, the control first in each."""
     control, arm = _VALUES
     ratios = np.array([math.log(pair[arm]["tps"] / pair[control]["tps"]) for pair in pairs])
@@ -126,49 +126,49 @@ def _beside_by_hand(direct: Json, pairs: Sequence[Json]) -> list[str]:
     ]  # fmt: skip
 
 
-def _distance(one: Json) -> str:
-    distance = one["distance_seconds"]
+def _distance(line: Json) -> str:
+    distance = line["distance_seconds"]
     return "none made" if distance is None else f"{distance:.1f} s"
 
 
-def _row(one: Json) -> list[str]:
-    distance = one["distance_seconds"]
+def _row(line: Json) -> list[str]:
+    distance = line["distance_seconds"]
     return [
-        one["key"],
-        f"{one['arm']} against {one['control']}: {one['estimate_percent']:+.1f} %",
-        _interval(one),
-        one["verdict"],
-        one.get("layout", "turns"),
-        f"{one['time_scale']:g}",
+        line["key"],
+        f"{line['arm']} against {line['control']}: {line['estimate_percent']:+.1f} %",
+        _interval(line),
+        line["verdict"],
+        line.get("layout", "turns"),
+        f"{line['time_scale']:g}",
         "none made" if distance is None else f"{distance:.0f} s",
-        str(one["epochs"]),
-        f"{one['epoch_sd_percent']:.1f} %",
-        ", ".join(dict.fromkeys(one["threats"])) or "none",
-        f"{one['seconds'] / 60:.0f}",
+        str(line["epochs"]),
+        f"{line['epoch_sd_percent']:.1f} %",
+        ", ".join(dict.fromkeys(line["threats"])) or "none",
+        f"{line['seconds'] / 60:.0f}",
     ]
 
 
-def _interval(one: Json) -> str:
-    ends = [one["low_percent"], one["high_percent"]]
+def _interval(line: Json) -> str:
+    ends = [line["low_percent"], line["high_percent"]]
     return " … ".join("unbounded" if end is None else f"{end:+.1f}" for end in ends) + " %"
 
 
-def _details(one: Json) -> list[str]:
-    command = f"steelyard weigh {shlex.join(one['words'])}"
-    sentence = f"Measured on {machine_words(one['machine'])}:"
-    parts = [f"## {one['key']}", sentence, f"```\n{command}\n```"]
-    if one["curve"]:
+def _details(line: Json) -> list[str]:
+    command = f"steelyard weigh {shlex.join(line['words'])}"
+    sentence = f"Measured on {machine_words(line['machine'])}:"
+    parts = [f"## {line['key']}", sentence, f"```\n{command}\n```"]
+    if line["curve"]:
         head = ["s since it began", "effect", "interval", "images, control", "images, arm",
                 "log, control", "log, arm"]  # fmt: skip
-        parts += [paragraph(_CURVE).strip(), table(head, [_bin(row) for row in one["curve"]])]
-        cycles = {row["arm"]: row["cycle_seconds"] for row in one["sums"]}
-        ages = other_ages((one["control"], one["arm"]), cycles)
+        parts += [paragraph(_CURVE).strip(), table(head, [_bin(row) for row in line["curve"]])]
+        cycles = {row["arm"]: row["cycle_seconds"] for row in line["sums"]}
+        ages = other_ages((line["control"], line["arm"]), cycles)
         parts += [ages] if ages else []
-    if one["by_distance"]:
+    if line["by_distance"]:
         head = ["a checkpoint every", "effect", "interval"]
         rows = [
             [f"{row['seconds']:g} s", f"{row['estimate_percent']:+.1f} %", _interval(row)]
-            for row in one["by_distance"]
+            for row in line["by_distance"]
         ]
         parts += [paragraph(_COMPUTED).strip(), table(head, rows)]
     return parts

@@ -152,11 +152,11 @@ def _shown(
         (counts,) = summed(group).values()  # a row is of one fault
         if any(times for (check, _), (_, times) in counts.items() if check != PLANTED):
             rates = (Rate(*counts.get((check, arm), (0, 0))) for _, check, arm in columns)
-            rows.append([*row, *map(_told, rates)])
+            rows.append([*row, *map(_rate_text, rates)])
     return table([*titles, *(title for title, _, _ in columns)], rows)
 
 
-def _told(rate: Rate) -> str:
+def _rate_text(rate: Rate) -> str:
     if not rate.times:
         return "–"
     if rate.noticed in (0, rate.times):
@@ -186,7 +186,7 @@ def _unnoticed(cells: Iterable[Facts]) -> str:
         if rates[NOBODY].noticed or rates[WRONG].noticed:
             detected = rates[SCRUB].noticed == rates[SCRUB].times
             why = _UNREAD.get(place, _UNREAD_ELSE) if detected else WHY.get(fault, "")
-            shares = (_told(rates[check]) for check in (NOBODY, WRONG, SCRUB))
+            shares = (_rate_text(rates[check]) for check in (NOBODY, WRONG, SCRUB))
             rows.append([fault, place, *shares, why])
     return table(["fault", "place", "nobody", "wrong answer", "a scrub sees", "why"], rows)
 

@@ -160,11 +160,11 @@ def _folded(page: Path, text: str, form: Form) -> dict[Path, str]:
         titles = ", ".join(filter(None, head[:MOST_NAMED])) + ", …" * (len(head) > MOST_NAMED)
         return f"{link}\n" if linked else f"{link}: {titles}\n"
 
-    short = _once(_TABLE.sub(fold, text))
+    short = _without_repeats(_TABLE.sub(fold, text))
     return {page: short} | {folder / f"{name}.csv": sheet.csv() for name, sheet in sheets.values()}
 
 
-def _once(text: str) -> str:
+def _without_repeats(text: str) -> str:
     """The text without paragraphs of prose that have stood before: what columns mean, for one."""
     before, parts = set[str](), list[str]()
     for part in text.split("\n\n"):

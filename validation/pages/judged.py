@@ -60,14 +60,14 @@ def section(results: Results) -> str:
         "### Comparisons that carried a verdict, and false ones among these",
         _by_rows("% that carried one (% of them false)", there, _of_those),
         "### An arm one sd of a row above the other is seen",
-        _by_rows("% of all comparisons", there, _seen),
+        _by_rows("% of all comparisons", there, _detected),
         "### Other ways to measure",
         paragraph(_APART_WORDS).strip(),
         _others(there),
     ])  # fmt: skip
 
 
-def held(results: Results) -> str:
+def summary(results: Results) -> str:
     """The worst share of false verdicts among those that are promised, in a sentence."""
     shares = [
         (_wrong(Counts(**result["counts"])), result["kind"], result["rows"])
@@ -89,17 +89,18 @@ def digest(results: Results) -> str:
     """The figures that METHODOLOGY.md quotes, indented as its list is."""
     there = _cells(results)
 
-    def told(kind: str, n: int) -> tuple[str, str]:
+    def verdict_shares(kind: str, n: int) -> tuple[str, str]:
         counts = there[PAIRED, kind, n]
         return percent(_carried(counts)), percent(_false_of(counts))
 
     rows = []
     for n in (8, 10, 20, 30, 40):
         false = [f"{100 * _wrong(there[PAIRED, kind, n]).value:.1f}" for kind in HELD]
-        rows.append([str(n), *false, told(HELD[0], n)[0], _seen(there[PAIRED, HELD[0], n])])
+        carried, _ = verdict_shares(HELD[0], n)
+        rows.append([str(n), *false, carried, _detected(there[PAIRED, HELD[0], n])])
     heads = ["φ = 0", "φ = .3", "φ = .5", "φ = .7", "carry a verdict, φ = 0", "1 sd seen, φ = 0"]
     lasting = "half white, half AR(1) .95"
-    ten, thirty = told("AR(1) .5", 10), told("AR(1) .7", 30)
+    ten, thirty = verdict_shares("AR(1) .5", 10), verdict_shares("AR(1) .7", 30)
     slow = [percent(_wrong(there[PAIRED, lasting, n])) for n in (10, 30)]
     text = paragraph(f"""
         Two things it does not do. It bounds the false verdicts among *all* comparisons, not among
@@ -128,7 +129,7 @@ def _others(there: Mapping[Cell, Counts]) -> str:
         for kind in kinds:
             for n in numbers:
                 counts = there.get((measured, kind, n))
-                power = "–" if measured == SEQUENTIAL else _cell(counts, _seen)
+                power = "–" if measured == SEQUENTIAL else _cell(counts, _detected)
                 shares = [_cell(counts, share) for share in (_false, _of_those)]
                 rows.append([measured, kind, str(n), *shares, power])
     head = ["measured", "kind", "rows", "false, % [95 % interval]", "verdicts, % (false)", "seen"]
@@ -142,8 +143,8 @@ def _cells(results: Results) -> dict[Cell, Counts]:
     }
 
 
-def _cell(found: Counts | None, share: Share) -> str:
-    return "not yet done" if found is None else share(found)
+def _cell(counts: Counts | None, share: Share) -> str:
+    return "not yet done" if counts is None else share(counts)
 
 
 def _wrong(counts: Counts) -> Proportion:
@@ -168,5 +169,5 @@ def _of_those(counts: Counts) -> str:
     return f"{percent(_carried(counts))} ({percent(_false_of(counts))})"
 
 
-def _seen(counts: Counts) -> str:
+def _detected(counts: Counts) -> str:
     return percent(Proportion(counts.seen, counts.comparisons))

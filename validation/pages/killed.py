@@ -58,7 +58,7 @@ def section(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def _left(one: Mapping[str, Any]) -> int:
+def _left(line: Mapping[str, Any]) -> int:
     """Drivers and sessions that outlived the kill or the weighing."""
-    after = int(one.get("sessions after the kill", 0))
-    return max(int(one["drivers"]), int(one["survivors"])) + int(one["sessions"]) + after
+    after = int(line.get("sessions after the kill", 0))
+    return max(int(line["drivers"]), int(line["survivors"])) + int(line["sessions"]) + after

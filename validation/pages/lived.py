@@ -175,20 +175,20 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     invalid = sum(weighing["verdict"] == "invalid" for weighing in weighings)
     bounds: list[tuple[str, set[str]]] = [
         (
-            f"- Equal arms told apart: **{false.count} of {false.trials}**, {_done(false, ALIKE)}; "
+            f"- Equal arms told apart: **{false.count} of {false.trials}**, {_left(false, ALIKE)}; "
             f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
             {"alike"},
         ),
         (
             f"- Truth covered, pooled over the doubled work: **{covered.count} of "
-            f"{covered.trials}**, {_done(covered, weighted)}; "
+            f"{covered.trials}**, {_left(covered, weighted)}; "
             f"{_interval(covered)}at least {LEAST_COVERED} of {weighted} must be.",
             set(WEIGHTS),
         ),
         (_named(weighings, "alike", MOST_NAMED), {"alike"}),
         (
             f"- With writes, equal arms told apart: **{written.count} of {written.trials}**, "
-            f"{_done(written, ALIKE_WITH_WRITES)}; at most {MOST_FALSE_WITH_WRITES} of "
+            f"{_left(written, ALIKE_WITH_WRITES)}; at most {MOST_FALSE_WITH_WRITES} of "
             f"{ALIKE_WITH_WRITES} may be.",
             {WITH_WRITES},
         ),
@@ -209,7 +209,7 @@ def _covered_in_cycles(weighings: Sequence[Json]) -> str:
     covered, planned = _covered(weighings, IN_CYCLES), sum(KINDS[kind] for kind in IN_CYCLES)
     return (
         f"- In cycles, truth covered on both workloads: **{covered.count} of {covered.trials}**, "
-        f"{_done(covered, planned)}; at least {LEAST_COVERED_IN_CYCLES} of {planned} must be."
+        f"{_left(covered, planned)}; at least {LEAST_COVERED_IN_CYCLES} of {planned} must be."
     )
 
 
@@ -220,7 +220,7 @@ def _at_length(weighings: Sequence[Json]) -> str:
     doubted = sum(_doubts(weighing, ThreatKind.NO_STEADY_STATE) for weighing in at_length)
     return (
         f"- For two minutes, equal arms told apart: **{false.count} of {false.trials}**, "
-        f"{_done(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
+        f"{_left(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
         f"be. *No steady state* was said of {doubted}."
     )
 
@@ -232,12 +232,12 @@ def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, 
     return [
         (
             f"- {setting.words}, equal arms told apart: **{false.count} of {false.trials}**, "
-            f"{_done(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be.",
+            f"{_left(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be.",
             {alike},
         ),
         (
             f"- {setting.words}, truth covered: **{covered.count} of {covered.trials}**, "
-            f"{_done(covered, KINDS[doubled])}; at least {setting.least_covered} of "
+            f"{_left(covered, KINDS[doubled])}; at least {setting.least_covered} of "
             f"{KINDS[doubled]} must be.",
             {doubled},
         ),
@@ -253,7 +253,7 @@ def _named(weighings: Sequence[Json], kind: str, most: int) -> str:
     where = kind.removeprefix("alike").strip()
     return (
         f"- A cause named for the difference of equal arms{where and ' '}{where}: **{share.count} "
-        f"of {share.trials}**, {_done(share, KINDS[kind])}; {_interval(share)}at most {most} of "
+        f"of {share.trials}**, {_left(share, KINDS[kind])}; {_interval(share)}at most {most} of "
         f"{KINDS[kind]} may be."
     )
 
@@ -275,30 +275,30 @@ def _covered(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
     return Proportion(sum(_covers(weighing) for weighing in weighted), len(weighted))
 
 
-def _done(found: Proportion, wanted: int) -> str:
-    if found.trials >= wanted:
+def _left(share: Proportion, planned: int) -> str:
+    if share.trials >= planned:
         return "all are done"
-    return f"not yet measured: {wanted - found.trials} of {wanted}"
+    return f"not yet measured: {planned - share.trials} of {planned}"
 
 
-def _interval(found: Proportion) -> str:
-    if not found.trials:
+def _interval(share: Proportion) -> str:
+    if not share.trials:
         return ""
-    return f"{found} %; "
+    return f"{share} %; "
 
 
-def _doubts(one: Json, kind: ThreatKind) -> bool:
-    return kind.value in {threat["name"] for threat in one["threats"]}
+def _doubts(line: Json, kind: ThreatKind) -> bool:
+    return kind.value in {threat["name"] for threat in line["threats"]}
 
 
-def _tells_apart(one: Json) -> bool:
-    return one["verdict"] in ("slower", "faster") or bool(one["nonzero"])
+def _tells_apart(line: Json) -> bool:
+    return line["verdict"] in ("slower", "faster") or bool(line["nonzero"])
 
 
-def _covers(one: Json) -> bool:
-    low, high = one["low_percent"], one["high_percent"]
-    above = low is None or low <= one["truth_percent"]
-    return above and (high is None or one["truth_percent"] <= high)
+def _covers(line: Json) -> bool:
+    low, high = line["low_percent"], line["high_percent"]
+    above = low is None or low <= line["truth_percent"]
+    return above and (high is None or line["truth_percent"] <= high)
 
 
 def _row(kind: str, weighings: Sequence[Json]) -> list[str]:

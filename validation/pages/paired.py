@@ -117,9 +117,9 @@ def section(results: Results) -> str:
     return "\n\n".join([*head, sentence, _table(measured)])
 
 
-def _table(found: Sequence[Session]) -> str:
+def _table(measured: Sequence[Session]) -> str:
     rows = []
-    for session in found:
+    for session in measured:
         least, most = session.ratio_interval()
         mean = statistics.fmean(math.log(pair["off"] / pair["on"]) for pair in session.pairs)
         low, high = session.weighing["low_percent"], session.weighing["high_percent"]

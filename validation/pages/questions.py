@@ -36,19 +36,19 @@ _OWN = "own"
 """The workload whose scripts are the user's."""
 
 
-def page_with_table(page: str, found: Sequence[Json]) -> str:
+def page_with_table(page: str, results: Sequence[Json]) -> str:
     """The page with the table of now between its two marks; ValueError: it has no marks."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError("the page has no place for the table of studies")
-    return f"{before}{BEGIN}\n\n{questions(found)}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{questions(results)}\n\n{END}{after}"
 
 
-def questions(found: Sequence[Json]) -> str:
-    """The table, a row a built-in study, and what its readings are of. `found`: results, the last
-    of a key counts."""
-    by_key = {result["key"]: result for result in found}
+def questions(results: Sequence[Json]) -> str:
+    """The table, a row a built-in study, and what its readings are of. `results`: of several of
+    one key the last counts."""
+    by_key = {result["key"]: result for result in results}
     studies = [read_study(name) for name in builtin_studies()]
     rows = [
         [
@@ -101,11 +101,11 @@ def needs(study: Study) -> str:
     return "; ".join(parts)
 
 
-def reading(one: Json, quantity: str = "") -> str:
+def reading(line: Json, quantity: str = "") -> str:
     """What was read of each arm, or why it could not be; `quantity`: " of time"."""
-    if "refused" in one:
-        return f"cannot be had there: {one['refused']}"
-    contrasts = one.get("contrasts") or [one]
+    if "refused" in line:
+        return f"cannot be had there: {line['refused']}"
+    contrasts = line.get("contrasts") or [line]
     return "; ".join(_contrast(each, quantity) for each in contrasts)
 
 
@@ -127,17 +127,17 @@ def _is_a_users(study: Study) -> bool:
     return len(study.equals) == len(study.arms) and study.name != "aa"
 
 
-def _contrast(one: Json, quantity: str) -> str:
-    ends = ["unbounded" if one[f"{end}_percent"] is None else f"{one[f'{end}_percent']:+.1f}"
+def _contrast(line: Json, quantity: str) -> str:
+    ends = ["unbounded" if line[f"{end}_percent"] is None else f"{line[f'{end}_percent']:+.1f}"
             for end in ("low", "high")]  # fmt: skip
-    middle = "–" if one["estimate_percent"] is None else f"{one['estimate_percent']:+.1f}"
-    name = f"{one['arm']} against {one['control']}"
-    return f"{name} {middle} %{quantity} [{ends[0]}, {ends[1]}], {one['verdict']}"
+    middle = "–" if line["estimate_percent"] is None else f"{line['estimate_percent']:+.1f}"
+    name = f"{line['arm']} against {line['control']}"
+    return f"{name} {middle} %{quantity} [{ends[0]}, {ends[1]}], {line['verdict']}"
 
 
-def _command(one: Json) -> tuple[str, str]:
-    arguments = list(one["words"])
+def _command(line: Json) -> tuple[str, str]:
+    arguments = list(line["words"])
     if "--seed" in arguments:
         position = arguments.index("--seed")
         del arguments[position : position + 2]
-    return str(one["key"]), shlex.join(["steelyard", "weigh", *arguments])
+    return str(line["key"]), shlex.join(["steelyard", "weigh", *arguments])

@@ -16,10 +16,10 @@ from validation.pages.shares import (
     AT_MARGIN,
     BOUND,
     ZERO,
+    detected,
     equivalent,
     false_alarms,
     missed,
-    seen,
     worst,
 )
 from validation.pages.table import at_most, paragraph, percent, table
@@ -95,8 +95,8 @@ def _table(placement: str, there: Mapping[tuple[str, str, int], Json]) -> str:
     )
 
 
-def _row(scheme: str, epochs: int, one: Json) -> list[str]:
-    by_cell = tallies(one["cells"])
+def _row(scheme: str, epochs: int, result: Json) -> list[str]:
+    by_cell = tallies(result["cells"])
 
     def tally(question: Question, rule: str = "plan") -> Tally:
         return by_cell[cell(rule, question)]
@@ -105,13 +105,13 @@ def _row(scheme: str, epochs: int, one: Json) -> list[str]:
     return [
         scheme,
         str(epochs),
-        f"{one['epoch_sd_percent']:.2f}",
+        f"{result['epoch_sd_percent']:.2f}",
         at_most(false_alarms(tally(ZERO, "first verdict")), BOUND),
         at_most(worst(missed(tally(question)) for question in QUESTIONS), BOUND),
         at_most(worst(equivalent(tally(question)) for question in AT_MARGIN), BOUND),
         percent(equivalent(tally(ZERO))),
-        percent(seen(tally(Question(-0.01)))),
-        percent(seen(slow)),
+        percent(detected(tally(Question(-0.01)))),
+        percent(detected(slow)),
         f"{slow.epochs / slow.weighings:.1f}",
     ]
 

@@ -94,10 +94,10 @@ def whole(epochs: Readings) -> float:
     return float(np.std(column(epochs, "whole"), ddof=1))
 
 
-def halved(epochs: Readings, one: str, other: str) -> float:
+def halved(epochs: Readings, name: str, other: str) -> float:
     """Standard deviation that d has from what differs between two halves of an epoch: that of half
     of their difference."""
-    half = (column(epochs, one) - column(epochs, other)) / 2
+    half = (column(epochs, name) - column(epochs, other)) / 2
     return float(np.sqrt(np.mean(half**2)))
 
 
@@ -155,7 +155,7 @@ def share_by(epochs: Epochs, name: str) -> float:
     return float(np.corrcoef(column(epochs, "whole"), place)[0, 1] ** 2)
 
 
-def seen(epochs: Epochs) -> Proportion:
+def detected_share(epochs: Epochs) -> Proportion:
     """How often an effect of SOUGHT would be told, by readings drawn again."""
     rng, d = np.random.default_rng(SEED), column(epochs, "whole")
     number, detected = len(d), 0
@@ -177,27 +177,27 @@ def visible_percent(epochs: Epochs) -> float:
     return float(100 * need * whole(epochs) / math.sqrt(number))
 
 
-def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
-    """The whole page; `found` as results/scatter.jsonl has them, `wanted`: all there will be."""
-    keys = {result["key"] for result in found}
-    missing = [name for name in wanted if name not in keys]
+def page(results: Sequence[Json], expected: Sequence[str]) -> str:
+    """The whole page. `results`: lines of results/scatter.jsonl; `expected`: all keys of them."""
+    keys = {result["key"] for result in results}
+    missing = [name for name in expected if name not in keys]
     parts = ["# Where an epoch's scatter comes from", paragraph(_HEAD).strip()]
     parts += [f"Not yet weighed: {', '.join(missing)}."] if missing else []
-    if not found:
+    if not results:
         return "\n\n".join(parts) + "\n"
-    parts += ["## The parts", paragraph(_PARTS).strip(), _nested(found)]
-    plain = [result["epochs"] for result in found if result["key"] in PLAIN]
+    parts += ["## The parts", paragraph(_PARTS).strip(), _nested(results)]
+    plain = [result["epochs"] for result in results if result["key"] in PLAIN]
     if plain:
-        parts += ["## What reduces it", paragraph(_REDUCES).strip(), _reduced(found, plain)]
+        parts += ["## What reduces it", paragraph(_REDUCES).strip(), _reduced(results, plain)]
         parts += [paragraph(_TAKEN).strip()]
-    parts += ["## Slot, order, machine", paragraph(_PLACES).strip(), _places(found)]
-    parts += ["## What five minutes see", paragraph(_POWER).strip(), _power(found)]
-    parts += ["## How to repeat this", *map(_command, found)]
-    machines = sorted({machine_words(result["machine"]) for result in found})
+    parts += ["## Slot, order, machine", paragraph(_PLACES).strip(), _places(results)]
+    parts += ["## What five minutes see", paragraph(_POWER).strip(), _power(results)]
+    parts += ["## How to repeat this", *map(_command, results)]
+    machines = sorted({machine_words(result["machine"]) for result in results})
     return "\n\n".join([*parts, f"Measured on {'; '.join(machines)}."]) + "\n"
 
 
-def _nested(found: Sequence[Json]) -> str:
+def _nested(results: Sequence[Json]) -> str:
     rows = [
         [
             result["key"],
@@ -206,21 +206,21 @@ def _nested(found: Sequence[Json]) -> str:
             str(whole_spread(result["epochs"])),
             *(str(resampled(result["epochs"], part)) for part in (slices, within, restart)),
         ]
-        for result in found
+        for result in results
     ]
     return table(["condition", "epochs", "of", "whole", "slices", "within", "restart"], rows)
 
 
-def _reduced(found: Sequence[Json], plain: Sequence[Epochs]) -> str:
+def _reduced(results: Sequence[Json], plain: Sequence[Epochs]) -> str:
     rows = [
         [result["key"], str(against(result["epochs"], plain))]
-        for result in found
+        for result in results
         if result["key"] not in PLAIN
     ]
     return table(["condition", "scatter ÷ as it is"], rows)
 
 
-def _places(found: Sequence[Json]) -> str:
+def _places(results: Sequence[Json]) -> str:
     rows = [
         [
             result["key"],
@@ -228,28 +228,28 @@ def _places(found: Sequence[Json]) -> str:
             f"{100 * float(np.std(column(result['epochs'], 'together'), ddof=1)):.2f} %",
             ", ".join(result["threats"]) or "none",
         ]
-        for result in found
+        for result in results
     ]
     return table(["condition", "slot", "started first", "machine", "doubts"], rows)
 
 
-def _power(found: Sequence[Json]) -> str:
+def _power(results: Sequence[Json]) -> str:
     rows = [
         [
             result["key"],
             f"{len(result['epochs']) * result['epoch_ns'] / 6e10:.1f} min",
             f"{result['estimate_percent']:+.2f} [{result['low_percent']:+.2f}, "
             f"{result['high_percent']:+.2f}] %",
-            f"{seen(result['epochs'])} %",
+            f"{detected_share(result['epochs'])} %",
             f"{visible_percent(result['epochs']):.2f} %",
         ]
-        for result in found
+        for result in results
     ]
     return table(
         ["condition", "measured", "equal arms read", f"{SOUGHT:.1%} seen", "visible"], rows
     )
 
 
-def _command(one: Json) -> str:
-    command = shlex.join([*one["before"], "steelyard", "weigh", *one["words"]])
-    return f"{one['key'].capitalize()}: `{command}`"
+def _command(line: Json) -> str:
+    command = shlex.join([*line["before"], "steelyard", "weigh", *line["words"]])
+    return f"{line['key'].capitalize()}: `{command}`"

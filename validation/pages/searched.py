@@ -29,17 +29,17 @@ def section(results: Results) -> str:
     return "\n\n".join([*parts, table(head, [_row(result) for result in results])])
 
 
-def _row(one: Json) -> list[str]:
-    trials = one["searches"]
-    wrong = Proportion(one["wrong"] + one["narrowed wrongly"], trials)
+def _row(result: Json) -> list[str]:
+    trials = result["searches"]
+    wrong = Proportion(result["wrong"] + result["narrowed wrongly"], trials)
     return [
-        f"{one['effect_percent']:g} %",
-        str(one["places"]),
-        f"{one['luck_percent']:g} %",
+        f"{result['effect_percent']:g} %",
+        str(result["places"]),
+        f"{result['luck_percent']:g} %",
         str(trials),
-        percent(Proportion(one["right"], trials)),
-        at_most(wrong, BOUND) if one["luck_percent"] == 0 else str(wrong),
-        percent(Proportion(one["narrowed"], trials)),
-        percent(Proportion(one["not searched"], trials)),
-        f"{one['weighings']:.1f}",
+        percent(Proportion(result["right"], trials)),
+        at_most(wrong, BOUND) if result["luck_percent"] == 0 else str(wrong),
+        percent(Proportion(result["narrowed"], trials)),
+        percent(Proportion(result["not searched"], trials)),
+        f"{result['weighings']:.1f}",
     ]

@@ -37,7 +37,7 @@ Judged = tuple[str, int, str, Proportion]
 class Simulated:
     """The tallies of every world, number of epochs and cell."""
 
-    found: dict[tuple[str, int], dict[str, Tally]] = field(default_factory=dict)
+    by_world: dict[tuple[str, int], dict[str, Tally]] = field(default_factory=dict)
     parts: int = 0
     codes: tuple[str, ...] = ()
     """The code that made the results, a hash for each file of them."""
@@ -49,14 +49,14 @@ class Simulated:
         every.codes = tuple("/".join(sorted({result["code"] for result in file})) for file in files)
         for result in chain(*files):
             every.parts += 1
-            cells = every.found.setdefault((result["world"], result["epochs"]), {})
+            cells = every.by_world.setdefault((result["world"], result["epochs"]), {})
             for name, tally in tallies(result["cells"]).items():
                 cells[name] = cells[name] + tally if name in cells else tally
         return every
 
     def tally(self, world: str, epochs: int, rule: str, question: Question) -> Tally:
         """One cell; empty where it was not simulated yet."""
-        return self.found.get((world, epochs), {}).get(cell(rule, question), Tally())
+        return self.by_world.get((world, epochs), {}).get(cell(rule, question), Tally())
 
 
 ZERO = Question(0.0)
@@ -78,7 +78,7 @@ def equivalent(tally: Tally) -> Proportion:
     return Proportion(tally.equivalent, tally.weighings)
 
 
-def seen(tally: Tally) -> Proportion:
+def detected(tally: Tally) -> Proportion:
     """An arm that is slower called so."""
     return Proportion(tally.slower, tally.weighings)
 
@@ -97,12 +97,12 @@ def judged(every: Simulated, *, symmetric: bool = True) -> Iterator[Judged]:
         if world.symmetric is not symmetric:
             continue
         for epochs in EPOCHS:
-            yield from _of_looks(every, world, epochs)
+            yield from _of_planned(every, world, epochs)
         for epochs in OPEN_EPOCHS:
             yield from _of_open(every, world, epochs)
 
 
-def _of_looks(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
+def _of_planned(every: Simulated, world: World, epochs: int) -> Iterator[Judged]:
     def tally(rule: str, question: Question) -> Tally:
         return every.tally(world.name, epochs, rule, question)
 

@@ -24,10 +24,10 @@ from validation.pages.shares import (
     BOUND,
     ZERO,
     Simulated,
+    detected,
     equivalent,
     false_alarms,
     missed,
-    seen,
     worst,
 )
 from validation.pages.table import at_most, paragraph, percent, table
@@ -160,7 +160,7 @@ def _power(every: Simulated) -> str:
         row = [f"N = {epochs}", f"{percent(equivalent(none))} ({_mean_epochs(none)})"]
         for effect in _EFFECTS:
             tally = every.tally("white", epochs, "plan", Question(effect))
-            row.append(f"{percent(seen(tally))} ({_mean_epochs(tally)})")
+            row.append(f"{percent(detected(tally))} ({_mean_epochs(tally)})")
         rows.append(row)
     return table(["white: % (epochs)", "0", *(f"{100 * e:g} %" for e in _EFFECTS)], rows)
 
@@ -172,7 +172,7 @@ def _power_of_worlds(every: Simulated) -> str:
         for epochs in (12, 30):
             for effect in (-0.01, -0.03):
                 tally = every.tally(world.name, epochs, "plan", Question(effect))
-                cells.append(f"{percent(seen(tally))} ({_mean_epochs(tally)})")
+                cells.append(f"{percent(detected(tally))} ({_mean_epochs(tally)})")
         rows.append([world.name, *cells])
     head = [f"{100 * e:g} %, N = {n}" for n in (12, 30) for e in (-0.01, -0.03)]
     return table(["% (epochs)", *head], rows)
@@ -211,8 +211,8 @@ def _open(every: Simulated) -> str:
             at_most(false_alarms(every.tally(world.name, planned, quick, NO_MARGIN)), BOUND),
             at_most(worst(misses), BOUND),
             at_most(equivalent(tally(quick, -0.01)), BOUND),
-            *(_seen_of(tally(quick, effect)) for effect in (-0.01, -0.03)),
-            *(_seen_of(tally(whole, effect)) for effect in (-0.01, -0.03)),
+            *(_detected_text(tally(quick, effect)) for effect in (-0.01, -0.03)),
+            *(_detected_text(tally(whole, effect)) for effect in (-0.01, -0.03)),
         ])  # fmt: skip
     return table(
         [
@@ -229,5 +229,5 @@ def _open(every: Simulated) -> str:
     )
 
 
-def _seen_of(tally: Tally) -> str:
-    return f"{percent(seen(tally))} ({_mean_epochs(tally)})"
+def _detected_text(tally: Tally) -> str:
+    return f"{percent(detected(tally))} ({_mean_epochs(tally)})"

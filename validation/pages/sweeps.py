@@ -40,13 +40,13 @@ _SIMPLE = """
 """
 
 
-def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
-    """The whole page; `found` as results/sweeps.jsonl has them, `wanted`: all there will be."""
+def page(results: Sequence[Json], expected: Sequence[str]) -> str:
+    """The whole page; `results` as results/sweeps.jsonl has them, `expected`: all there will be."""
     parts = ["# Where an answer ends: a sweep and a factorial", paragraph(_HEAD).strip()]
-    keys = {result["key"] for result in found}
-    missing = [name for name in wanted if name not in keys]
+    keys = {result["key"] for result in results}
+    missing = [name for name in expected if name not in keys]
     parts += [f"Not yet weighed: {'; '.join(missing)}."] if missing else []
-    for result in found:
+    for result in results:
         command = f"steelyard weigh {shlex.join(result['words'])}"
         parts += [f"## {result['key'].capitalize()}", f"```\n{command}\n```"]
         if result["key"] in _PICTURES:
@@ -57,8 +57,8 @@ def page(found: Sequence[Json], wanted: Sequence[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _swept(one: Json) -> list[str]:
-    sweep = one["sweep"]
+def _swept(line: Json) -> list[str]:
+    sweep = line["sweep"]
     head = [sweep["key"], "arm against control", "effect", "interval", "verdict", "epochs", "cause",
             "doubts"]  # fmt: skip
     rows = [
@@ -71,19 +71,19 @@ def _swept(one: Json) -> list[str]:
     return [*_sentences(sweep), table(head, rows), *failed, sentence]
 
 
-def _point(one: Json) -> list[str]:
+def _point(line: Json) -> list[str]:
     return [
-        f"{one['arm']} against {one['control']}",
-        *_effect(one),
-        one["verdict"],
-        str(one["epochs"]),
-        one["cause"] or "none",
-        ", ".join(one["threats"]) or "none",
+        f"{line['arm']} against {line['control']}",
+        *_effect(line),
+        line["verdict"],
+        str(line["epochs"]),
+        line["cause"] or "none",
+        ", ".join(line["threats"]) or "none",
     ]
 
 
-def _factors(one: Json) -> list[str]:
-    factors = one["factors"]
+def _factors(line: Json) -> list[str]:
+    factors, threats = line["factors"], ", ".join(line["threats"]) or "none"
     effects = [
         [" × ".join(e["factors"]), *_effect(e), f"{e['p_value']:.3g}", e["verdict"]]
         for e in factors["effects"]
@@ -95,7 +95,7 @@ def _factors(one: Json) -> list[str]:
     sentence = (
         f"{len(factors['cells'])} cells in {factors['epochs']} epochs"
         f"{f', and {left} in which one was not measured' if left else ''};"
-        f" {one['whole_seconds'] / 60:.0f} minutes. Doubts: {', '.join(one['threats']) or 'none'}."
+        f" {line['whole_seconds'] / 60:.0f} minutes. Doubts: {threats}."
     )
     return [
         *_sentences(factors),
@@ -107,13 +107,13 @@ def _factors(one: Json) -> list[str]:
     ]
 
 
-def _sentences(told: Json) -> list[str]:
-    return [f"> {sentence}." for sentence in told["sentences"]]
+def _sentences(document: Json) -> list[str]:
+    return [f"> {sentence}." for sentence in document["sentences"]]
 
 
-def _effect(one: Json) -> list[str]:
-    middle = one["estimate_percent"]
-    ends = ["unbounded" if one[f"{end}_percent"] is None else signed(one[f"{end}_percent"], 1)
+def _effect(line: Json) -> list[str]:
+    middle = line["estimate_percent"]
+    ends = ["unbounded" if line[f"{end}_percent"] is None else signed(line[f"{end}_percent"], 1)
             for end in ("low", "high")]  # fmt: skip
     estimate = "–" if middle is None else f"{signed(middle, 1)} %"
     return [estimate, f"[{ends[0]}, {ends[1]}] %"]

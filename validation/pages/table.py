@@ -24,13 +24,13 @@ def signed(value: float, digits: int) -> str:
     return format_percent(value, digits).removesuffix(" %")
 
 
-def at_most(found: Proportion, bound: float) -> str:
+def at_most(share: Proportion, bound: float) -> str:
     """A share that must not exceed a bound, in percent with its interval; bold where it does."""
-    if not found.trials:
+    if not share.trials:
         return "–"
-    return f"**{found}**" if found.exceeds(bound) else str(found)
+    return f"**{share}**" if share.exceeds(bound) else str(share)
 
 
-def percent(found: Proportion) -> str:
+def percent(share: Proportion) -> str:
     """A share in percent, without its interval."""
-    return f"{100 * found.value:.0f}" if found.trials else "–"
+    return f"{100 * share.value:.0f}" if share.trials else "–"

@@ -90,20 +90,20 @@ def _values(
     }
 
 
-def _head(one: Proposals) -> str:
-    return f"{one.tool} ({one.version})" if one.version else one.tool
+def _head(proposals: Proposals) -> str:
+    return f"{proposals.tool} ({proposals.version})" if proposals.version else proposals.tool
 
 
-def _left(one: Mapping[str, str], default: str) -> str:
-    return "refused" if "" in one else f"({default})"
+def _left(settings: Mapping[str, str], default: str) -> str:
+    return "refused" if "" in settings else f"({default})"
 
 
-def _varies(told: Sequence[str]) -> bool:
-    return len({value for value in told if value != "refused"}) > 1
+def _varies(values: Sequence[str]) -> bool:
+    return len({value for value in values if value != "refused"}) > 1
 
 
-def _everywhere(told: Sequence[str]) -> str:
-    return next(value for value in told if value != "refused")
+def _everywhere(values: Sequence[str]) -> str:
+    return next(value for value in values if value != "refused")
 
 
 def _shown(value: str) -> str:

@@ -110,11 +110,11 @@ def section(results: Results) -> str:
     ])  # fmt: skip
 
 
-def _sound(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
+def _sound(cells: _Cells, worlds: Iterable[TurnWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            tally = found.tally(world, epochs)
+            tally = cells.tally(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),
@@ -132,20 +132,20 @@ def _sound(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
     return table(head, rows)
 
 
-def _spread(one: TurnTally) -> str:
-    return f"{100 * one.spread / one.weighings:.1f}" if one.weighings else "–"
+def _spread(tally: TurnTally) -> str:
+    return f"{100 * tally.spread / tally.weighings:.1f}" if tally.weighings else "–"
 
 
 def _share(count: int, weighings: int) -> str:
     return str(Proportion(count, weighings)) if weighings else "–"
 
 
-def _threats(found: _Cells, worlds: list[TurnWorld]) -> str:
-    names = sorted({name for world in worlds for name in found.threats.get(world.name, ())})
+def _threats(cells: _Cells, worlds: list[TurnWorld]) -> str:
+    names = sorted({name for world in worlds for name in cells.threats.get(world.name, ())})
     rows = [
         [name]
         + [
-            _share(found.threats.get(world.name, Counter())[name], found.weighings(world))
+            _share(cells.threats.get(world.name, Counter())[name], cells.weighings(world))
             for world in worlds
         ]
         for name in names
@@ -153,11 +153,11 @@ def _threats(found: _Cells, worlds: list[TurnWorld]) -> str:
     return table(["% of weighings that raise it", *(world.name for world in worlds)], rows)
 
 
-def _broken(found: _Cells, worlds: Iterable[TurnWorld]) -> str:
+def _broken(cells: _Cells, worlds: Iterable[TurnWorld]) -> str:
     rows = []
     for world in worlds:
         for epochs in EPOCHS:
-            tally = found.tally(world, epochs)
+            tally = cells.tally(world, epochs)
             rows.append([
                 world.name,
                 str(epochs),

@@ -56,15 +56,15 @@ class Pair:
         return f"{self.after} against {self.before}"
 
 
-def page(found: Sequence[Json], pair: Pair) -> str:
-    """The whole page; `found` as a file of results has them."""
-    if not found:
+def page(results: Sequence[Json], pair: Pair) -> str:
+    """The whole page; `results` as a file of results has them."""
+    if not results:
         return f"# PostgreSQL {pair.words}\n\nNot yet weighed.\n"
-    across = [row for row in found if not _is_within(row)]
-    within = [row for row in found if _is_within(row)]
-    before, after = list((across or found)[0]["arms"].values())
+    across = [row for row in results if not _is_within(row)]
+    within = [row for row in results if _is_within(row)]
+    before, after = list((across or results)[0]["arms"].values())
     makers = dict.fromkeys(
-        arm["builder"] for row in (across or found) for arm in row["arms"].values()
+        arm["builder"] for row in (across or results) for arm in row["arms"].values()
     )
     head = _HEAD.format(
         what=f"each step of PostgreSQL {pair.words}"
@@ -79,7 +79,7 @@ def page(found: Sequence[Json], pair: Pair) -> str:
     parts = [
         f"# PostgreSQL {pair.words}, workload by workload",
         paragraph(head).strip(),
-        f"Measured on {machines_words(weighing['machine'] for weighing in found)}.",
+        f"Measured on {machines_words(weighing['machine'] for weighing in results)}.",
         table(
             ["workload", "step" if pair.between else pair.words, *_COLUMNS],
             [_row(row, stepwise=bool(pair.between)) for row in across],
@@ -89,9 +89,9 @@ def page(found: Sequence[Json], pair: Pair) -> str:
         sentence = "What one thing takes within each version, its arm against its control:"
         rows = [_row(row) for row in within]
         parts += [sentence, table(["study", "arm against control", *_COLUMNS], rows)]
-    counts = [row for weighing in found for row in _count_rows(weighing)]
+    counts = [row for weighing in results for row in _count_rows(weighing)]
     parts += ["## Beside it", table(_COUNTS, counts)]
-    parts += ["## How each was weighed", table(_HOW, [_weighed(weighing) for weighing in found])]
+    parts += ["## How each was weighed", table(_HOW, [_weighed(weighing) for weighing in results])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,18 +100,18 @@ def _is_within(weighing: Json) -> bool:
     return len({arm["version"] for arm in weighing["arms"].values()}) == 1
 
 
-def _row(one: Json, *, stepwise: bool = False) -> list[str]:
-    step = f"{_step_of(one)}: " if stepwise else ""
+def _row(line: Json, *, stepwise: bool = False) -> list[str]:
+    step = f"{_step_of(line)}: " if stepwise else ""
     return [
-        one["key"],
-        f"{step}{format_percent(one['estimate_percent'], 1)} of {_metric(one)}",
-        _interval(one),
-        one["verdict"],
-        _layout(one),
-        str(one["epochs"]),
-        f"{one['epoch_sd_percent']:.1f} %",
-        ", ".join(dict.fromkeys(one["threats"])) or "none",
-        f"{one['seconds'] / 60:.0f}",
+        line["key"],
+        f"{step}{format_percent(line['estimate_percent'], 1)} of {_metric(line)}",
+        _interval(line),
+        line["verdict"],
+        _layout(line),
+        str(line["epochs"]),
+        f"{line['epoch_sd_percent']:.1f} %",
+        ", ".join(dict.fromkeys(line["threats"])) or "none",
+        f"{line['seconds'] / 60:.0f}",
     ]
 
 
@@ -121,42 +121,42 @@ def _step_of(row: Json) -> str:
     return f"{after} against {before}"
 
 
-def _layout(one: Json) -> str:
-    layout = one.get("layout", "slices")
-    if one.get("time_scale") is None:
+def _layout(line: Json) -> str:
+    layout = line.get("layout", "slices")
+    if line.get("time_scale") is None:
         return str(layout)
-    distance = one["distance_seconds"]
+    distance = line["distance_seconds"]
     if distance is None:
         return f"{layout}, no checkpoint"
-    return f"{layout}, a checkpoint every {distance:.0f} s (F = {one['time_scale']:g})"
+    return f"{layout}, a checkpoint every {distance:.0f} s (F = {line['time_scale']:g})"
 
 
-def _metric(one: Json) -> str:
-    return str(one["metric"]).replace("_", " ")
+def _metric(line: Json) -> str:
+    return str(line["metric"]).replace("_", " ")
 
 
-def _interval(one: Json) -> str:
-    if one["low_percent"] is None or one["high_percent"] is None:
+def _interval(line: Json) -> str:
+    if line["low_percent"] is None or line["high_percent"] is None:
         return "unbounded"
-    return f"{signed(one['low_percent'], 1)} … {signed(one['high_percent'], 1)} %"
+    return f"{signed(line['low_percent'], 1)} … {signed(line['high_percent'], 1)} %"
 
 
-def _weighed(one: Json) -> list[str]:
+def _weighed(line: Json) -> list[str]:
     """How it was weighed: a row of the last table."""
-    workload = one["workload"]
-    loads = one["loads"]["arms"].values()
+    workload = line["workload"]
+    loads = line["loads"]["arms"].values()
     options = ", ".join(f"{name} {value}" for name, value in workload["options"].items())
-    command = f"steelyard weigh {shlex.join(one['words'])}".replace("\n", " ").replace("|", "\\|")
+    command = f"steelyard weigh {shlex.join(line['words'])}".replace("\n", " ").replace("|", "\\|")
     return [
-        one["key"],
-        one["sentence"],
+        line["key"],
+        line["sentence"],
         f"`{command}`",
         f"scale {workload['scale']}, {workload['clients']} clients"
         + (f" ({options})" if options else ""),
         ", ".join(f"{load['count']} in {load['seconds']:.0f} s" for load in loads),
-        _by_load(one) or "–",
-        f"{one['measured_seconds']:.0f}",
-        f"{one['started']}, load average {one['load_before']}, commit {one['revision']}",
+        _by_load(line) or "–",
+        f"{line['measured_seconds']:.0f}",
+        f"{line['started']}, load average {line['load_before']}, commit {line['revision']}",
     ]
 
 
@@ -175,13 +175,13 @@ def _count_rows(weighing: Json) -> list[list[str]]:
     ]
 
 
-def _by_load(one: Json) -> str:
+def _by_load(line: Json) -> str:
     """What the epochs of each load of the later version read by themselves, in the median, and how
     many they are: the luck of a load, where it shows; empty where all share one."""
-    arm = list(one["arms"])[-1]
+    arm = list(line["arms"])[-1]
     readings: dict[int, list[float]] = {}
-    if len(one["loads_of_epochs"]) == len(one["d"]):
-        for loads, d in zip(one["loads_of_epochs"], one["d"], strict=True):
+    if len(line["loads_of_epochs"]) == len(line["d"]):
+        for loads, d in zip(line["loads_of_epochs"], line["d"], strict=True):
             readings.setdefault(loads[arm], []).append(d)
     if len(readings) < 2:
         return ""

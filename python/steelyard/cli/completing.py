@@ -1,4 +1,4 @@
-"""Completes a command line for a shell, which sets a variable to request it."""
+"""Answers a shell's request to complete a command line; the variable `VARIABLE` marks one."""
 
 from __future__ import annotations
 

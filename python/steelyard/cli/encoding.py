@@ -1,4 +1,4 @@
-"""Writes what a terminal's encoding does not have by letters that look alike.
+"""Substitutes letters that a terminal's encoding lacks by similar ones that it has.
 
 A minus sign must not come out as "?": `?3.1 %` has no direction, and "?" is the sign of a verdict.
 """
@@ -9,7 +9,7 @@ import codecs
 import re
 
 ALIKE = "steelyard.alike"
-"""The name of the error handler; what has nothing alike is "?"."""
+"""The name of the codec error handler; a letter without a similar one becomes "?"."""
 _LETTERS = {
     **dict.fromkeys("−–—‐‑─", "-"),
     **dict.fromkeys("━", "="),
@@ -32,14 +32,14 @@ _LETTERS = {
 
 
 def substitute(error: UnicodeError) -> tuple[str, int]:
-    """What is written in place of the letters that cannot be, and where writing goes on."""
+    """The codec error handler: similar letters, and the position from which encoding goes on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = _POWERS.sub(_power, error.object[error.start : error.end])
-    return "".join(_alike(letter) for letter in letters), error.end
+    return "".join(_similar_letter(letter) for letter in letters), error.end
 
 
-def _alike(letter: str) -> str:
+def _similar_letter(letter: str) -> str:
     return letter if letter.isascii() else _LETTERS.get(letter, "?")
 
 

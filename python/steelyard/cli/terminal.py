@@ -38,9 +38,9 @@ class OutputError(OSError):
 class Output(io.TextIOWrapper):
     """Standard output or standard error.
 
-    A terminal that is gone takes no more, and ends nothing: SIGHUP does that. A pipe that is
-    closed is an error once; afterwards nothing is written. `required`: so is any other place that
-    takes no more; where it is not, what is said on the way is lost, and the work goes on.
+    A write to a terminal that was closed is dropped without an error: SIGHUP ends the program. A
+    closed pipe raises once, and drops every later write. `required`: any other failure raises too
+    (output of a command); not `required` (progress): such a write is dropped.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Output(io.TextIOWrapper):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]  # nobody sets it
-        """For who asks before writing: in place of ASCII, for which click would open a stream of
-        its own beside this one, one that is no more than what is written."""
+        """The stream's encoding, but Latin-1 in place of ASCII: for ASCII click would open a second
+        stream beside this one. What is written stays ASCII (`substitute`)."""
         encoding = super().encoding
         return "iso8859-1" if codecs.lookup(encoding).name == "ascii" else encoding
 
@@ -79,13 +79,13 @@ class Output(io.TextIOWrapper):
         """Write, as `flush`."""
         _written.set()
         self._printed = True
-        with suppress(_Gone):
+        with suppress(_TerminalClosed):
             self._guarded(super().write, printable(text) if self._escapes else text)
         return len(text)
 
     def flush(self) -> None:
         """BrokenPipeError: the pipe was closed; OutputError: the place takes no more."""
-        with suppress(_Gone):
+        with suppress(_TerminalClosed):
             self._guarded(super().flush)
 
     def _guarded(self, call: Any, *arguments: str) -> None:
@@ -100,11 +100,11 @@ class Output(io.TextIOWrapper):
                 _pipe_closed.set()
                 raise
             if error.errno == errno.EIO or not self._required:
-                raise _Gone from error
+                raise _TerminalClosed from error
             raise OutputError(error.errno, error.strerror) from error
 
 
-class _Gone(Exception):  # noqa: N818  it is no error
+class _TerminalClosed(Exception):  # noqa: N818  it is no error
     """The terminal was closed."""
 
 

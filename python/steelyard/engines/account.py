@@ -194,7 +194,7 @@ def choose_account(name: str | None = None) -> Account:
         return _own_account(name)
     if name is None:
         preferred = next(
-            (a for a in map(_look_up, PREFERRED) if a is not None and a.uid != 0), None
+            (a for a in map(_account_named, PREFERRED) if a is not None and a.uid != 0), None
         )
         if preferred is None:
             raise EngineError(
@@ -203,7 +203,7 @@ def choose_account(name: str | None = None) -> Account:
                 hint="Name an unprivileged account by --as USER.",
             )
         return preferred
-    account = _look_up(name)
+    account = _account_named(name)
     if account is None:
         raise EngineError(
             f'could not run servers as account "{name}": it is not in passwd',
@@ -234,7 +234,7 @@ def _own_account(name: str | None) -> Account:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def _look_up(name: str) -> Account | None:
+def _account_named(name: str) -> Account | None:
     try:
         entry = pwd.getpwnam(name)
     except KeyError:

@@ -228,7 +228,7 @@ def compare_defaults(
         differences: list[Difference] = []
         for name in sorted({*control} & {*theirs} - {*fixed} - left_out):
             ours, other = control[name], theirs[name]
-            if "internal" in (ours.context, other.context) or _alike(ours, other):
+            if "internal" in (ours.context, other.context) or _is_same_default(ours, other):
                 continue
             differences.append((name, written(ours), written(other)))
             if ours.value is not None:
@@ -247,7 +247,7 @@ def written(default: Default) -> str:
     return ABSENT if default.value is None else with_unit(default.value, default.unit)
 
 
-def _alike(ours: Default, theirs: Default) -> bool:
+def _is_same_default(ours: Default, theirs: Default) -> bool:
     if ours.unit == theirs.unit:
         return ours.value == theirs.value
     return _amount(ours) == _amount(theirs)

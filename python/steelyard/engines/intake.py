@@ -67,7 +67,7 @@ class ServerSettings:
 
     @property
     def digest(self) -> str:
-        """Changes when a setting does, wherever it is said."""
+        """SHA-256 of the settings, in hexadecimal: the same wherever the server has them from."""
         return hashlib.sha256(json.dumps(sorted(self.settings.items())).encode()).hexdigest()
 
 

@@ -22,7 +22,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.capabilities.external import ExternalServer
 from steelyard.engines.capabilities.life import Crashable
 from steelyard.engines.engine import Engine, Instance, LocalInstance, Settings, Slot
-from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.files.bounded_json import JsonError, parse_json
 
 RowEncoding = Literal["copy", "lines"]
@@ -30,6 +30,25 @@ RowEncoding = Literal["copy", "lines"]
 
 DATABASE = "steelyard"
 """Every workload is loaded into a database of this name."""
+
+
+def require_replaceable(host: str, *, marked: bool, loaded: bool, replacing: bool) -> None:
+    """EngineError where the database that a server has already is not to be replaced by a load: it
+    has no marker of ours, or is `loaded` and the caller is not `replacing`. One whose load was
+    interrupted has a marker and is not loaded."""
+    message = f'cannot load into the server at "{host}": it has a database "{DATABASE}" already'
+    if not marked:
+        raise EngineError(
+            message,
+            detail="It was not made by Steelyard, or its marker is gone.",
+            hint="Steelyard writes only into a database that it has just made.",
+        )
+    if loaded and not replacing:
+        raise EngineError(
+            message,
+            hint="Steelyard writes only into a database that it has just made. "
+            "`workloads load --replace` drops this one first.",
+        )
 
 
 @dataclass(frozen=True)

@@ -68,11 +68,11 @@ def _evict(directories: list[Path]) -> tuple[int, int | None]:
 
 def _files(directories: Iterable[Path]) -> Iterator[str]:
     for directory in directories:
-        for parent, _, names in os.walk(directory, onerror=_raise_unless_gone):
+        for parent, _, names in os.walk(directory, onerror=_raise_unless_missing):
             yield from (os.path.join(parent, name) for name in names)
 
 
-def _raise_unless_gone(error: OSError) -> None:
+def _raise_unless_missing(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         raise error
 

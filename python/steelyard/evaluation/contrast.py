@@ -64,7 +64,7 @@ class ReplicateFacts:
     """What the interval rests on, of numbers from elsewhere in words; empty: so many of the
     noun."""
     instead: str = ""
-    """What is said in place of a forecast, where more replicates would settle nothing."""
+    """Printed in place of the forecast where more replicates would not narrow the interval."""
     column: str = ""
     """The heading of the numbers that were judged; empty: they are called by their metric."""
 

@@ -22,7 +22,7 @@ from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
 from steelyard.evaluation.threats.places import place_threats
 from steelyard.evaluation.threats.run import run_threats
-from steelyard.evaluation.threats.work_done import arrival_threats, work_threats
+from steelyard.evaluation.threats.work import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation
@@ -39,7 +39,7 @@ def judge(recorded: RecordContents, *, ended: bool) -> list[WeighedContrast]:
     terms, control = terms_of(recorded.plan, recorded.events), recorded.study.control.name
     arms = [arm.name for arm in recorded.study.arms]
     readings = {arm: _readings(recorded, arm, control, terms) for arm in arms}
-    threats = {arm: threats_beside(recorded, arm) for arm in arms}
+    threats = {arm: threats_beyond_ratios(recorded, arm) for arm in arms}
     contrasts = contrasts_of(readings, terms, control, threats, ended)
     plan, totals = recorded.plan, [epoch.totals for epoch in recorded.epochs]
     layout = judging_of(plan)
@@ -107,13 +107,13 @@ def terms_of(plan: Plan, events: Sequence[EventLine]) -> Terms:
         s0=plan.s0 if plan.s0 > 0 else DEFAULT_S0,  # where the pilot gave none
         epoch_seconds=plan.epoch_takes_ns / NS_PER_S,
         attempt=plan.attempt,
-        looked=times_looked(events),
+        looked=earlier_judgements(events),
         separate=plan.judged == "separately",
         more_is_better=True if plan.search is not None else None,
     )
 
 
-def times_looked(events: Sequence[EventLine]) -> int:
+def earlier_judgements(events: Sequence[EventLine]) -> int:
     """How often a weighing was interrupted or given up, judged and shown before it went on."""
     resumed = [index for index, line in enumerate(events) if line.event == RESUMED]
     before = events[: resumed[-1]] if resumed else ()
@@ -121,7 +121,7 @@ def times_looked(events: Sequence[EventLine]) -> int:
     return sum(line.epoch >= FEWEST_FOR_VERDICT for line in looks)
 
 
-def threats_beside(
+def threats_beyond_ratios(
     recorded: RecordContents, arm: str, inspected: Sequence[Observation] | None = None
 ) -> tuple[Observation, ...]:
     """Every threat to the contrast of an arm that its log ratios alone do not show.
@@ -150,12 +150,12 @@ def inspected_threats(recorded: RecordContents, arm: str) -> tuple[Observation, 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """What was seen while a contrast was weighed, and is no threat of it at the end."""
+    """A threat that a contrast had after some of its epochs, but not after all of them."""
 
     observation: Observation
-    """As it was seen last."""
+    """Of the last epoch that raised it."""
     epochs: int
-    """After so many of them."""
+    """How many epochs there were then."""
 
 
 def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[Withdrawn, ...]:
@@ -168,7 +168,7 @@ def withdrawn(recorded: RecordContents, contrast: WeighedContrast) -> tuple[With
     last: dict[str, Withdrawn] = {}
     for n in range(1, every):
         threats = (
-            *threats_beside(replace(recorded, epochs=recorded.epochs[:n]), arm, inspected),
+            *threats_beyond_ratios(replace(recorded, epochs=recorded.epochs[:n]), arm, inspected),
             *threats_of_epochs(readings[:n], arm, control, terms, False),
         )
         last |= {threat.name: Withdrawn(threat, n) for threat in threats}

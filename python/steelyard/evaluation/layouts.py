@@ -11,7 +11,7 @@ from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.evaluation.turn_summary import (
-    CyclesTold,
+    CycleSummary,
     cycle_seconds,
     cycles_basis,
     distance_lines,
@@ -38,7 +38,9 @@ class LayoutJudging(Protocol):
     ) -> ReplicateFacts | None:
         """What the interval of an arm rests on; None: its epochs, and no more is to be said."""
 
-    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+    def cycles(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]
+    ) -> CycleSummary:
         """What a verdict says of checkpoint cycles; nothing where none was measured whole."""
 
 
@@ -71,9 +73,11 @@ class SlicesJudging:
             return None
         return ReplicateFacts(basis=ServersBasis(count, plan.residency))
 
-    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+    def cycles(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]
+    ) -> CycleSummary:
         """Nothing."""
-        return CyclesTold()
+        return CycleSummary()
 
 
 class SearchJudging(SlicesJudging):
@@ -106,10 +110,12 @@ class TurnsJudging:
         """Epochs, the distance of checkpoints, and the time scale."""
         return ReplicateFacts(basis=cycles_basis(epochs, plan, arm, count, self.unit))
 
-    def told(self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]) -> CyclesTold:
+    def cycles(
+        self, epochs: Sequence[EpochTotals], plan: Plan, arms: Sequence[str]
+    ) -> CycleSummary:
         """The distance, the effect at others, and what each arm did."""
         assert plan.turns is not None  # the plan of every layout over whole cycles has them
-        return CyclesTold(
+        return CycleSummary(
             time_scale=plan.turns.time_scale,
             distance_seconds=cycle_seconds(epochs, plan.control),
             by_distance=tuple(distance_lines(epochs, plan.control, arms)),

@@ -34,7 +34,7 @@ class Weighed:
     epochs: Sequence[EpochTotals]  # those that every arm survived
 
 
-def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTruth | None:
+def compute_truth(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTruth | None:
     """`true_percent` of an arm and its bounds, which go beside its contrast in verdict.json, and
     whether the contrast's interval holds it; None where it is not known.
 
@@ -45,14 +45,14 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTru
     if not (study.differs_only_in_weight(arm) and study.control.weight.is_none):
         return None
     if arm.weight.is_none:
-        return KnownTruth(true_percent=0.0, covered=_held(contrast, Interval(0.0, 0.0)))
+        return KnownTruth(true_percent=0.0, covered=_is_covered(contrast, Interval(0.0, 0.0)))
     if weighed.plan.search is not None:
         return None  # of what a weight does to a quantile of latency no formula is known
     times_ns, debts = _control_times(weighed)
     if not len(times_ns) or (arm.weight.stalls and study.workload.clients > 1):
         return None
     stall = weighed.plan.stalls.get(arm.name)
-    stall_counts = stall and _stalls_seen(weighed.epochs, arm.name, study.control.name, stall)
+    stall_counts = stall and _stall_counts(weighed.epochs, arm.name, study.control.name, stall)
     weight = KnownWeight(
         double_work=arm.weight.double_work,
         stall_ns=stall.probability * stall_counts.length_ns if stall and stall_counts else 0.0,
@@ -67,13 +67,13 @@ def truth_beside(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTru
             "true_low_percent": ends["low_percent"],
             "true_high_percent": ends["high_percent"],
         }
-    fields["covered"] = _held(contrast, computed.bounds)
+    fields["covered"] = _is_covered(contrast, computed.bounds)
     return KnownTruth.model_validate(
         fields if stall_counts is None else {**fields, "stalls": stall_counts}
     )
 
 
-def _held(contrast: ContrastLine, bounds: Interval) -> bool | None:
+def _is_covered(contrast: ContrastLine, bounds: Interval) -> bool | None:
     """Whether a contrast's interval holds a truth within bounds; None without an interval."""
     low, high = contrast.low_percent, contrast.high_percent
     if low is None and high is None:
@@ -96,7 +96,7 @@ def _control_times(weighed: Weighed) -> tuple[Floats, Floats]:
     return np.array([arm_totals.latency_mean_ns for arm_totals in control]), debts
 
 
-def _stalls_seen(
+def _stall_counts(
     epochs: Sequence[EpochTotals], arm: str, control: str, stall: Stall
 ) -> StallCounts:
     """How often and how long the arm really stalled, beside what was asked for."""

@@ -29,7 +29,7 @@ from steelyard.record.turns.turn_summary import (
 )
 
 
-class CyclesTold(Frozen):
+class CycleSummary(Frozen):
     """What a verdict has beside its contrasts where whole checkpoint cycles were measured."""
 
     time_scale: float | None = None
@@ -128,7 +128,8 @@ def turn_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pa
 
 
 def _levelled_pairs(epochs: Sequence[EpochTotals], control: str, arm: str) -> list[Pair]:
-    """Those of a curve, whose bins are of other blocks in either arm."""
+    """Turn pairs with the machine's own level taken out (`levelled`), as curves need them: a bin
+    holds other blocks of one arm than of the other."""
     return [levelled(pair) for pair in turn_pairs(epochs, control, arm)]
 
 

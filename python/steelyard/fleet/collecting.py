@@ -260,7 +260,8 @@ def _in_words(reason: Exception) -> str:
 
 
 def _digest_of(directory: Path) -> str:
-    """Names a weighing, and is the same when it was gone on with: of what was planned."""
+    """Identifies a weighing by the digest of its plans, which does not change when it is resumed:
+    `_DIGITS` hexadecimal digits."""
     digest = hashlib.sha256()
     for plan in [directory / SWEEP_FILE, *sorted(directory.rglob(PLAN))]:
         if plan.is_file():

@@ -200,7 +200,7 @@ def joined(values: Floats, rows: Sequence[Sequence[int]]) -> Floats:
     )
 
 
-def chosen_factors(factors: Sequence[Factor], rows: Sequence[int]) -> tuple[Factor, ...]:
+def factors_of_rows(factors: Sequence[Factor], rows: Sequence[int]) -> tuple[Factor, ...]:
     """The factors of some of the rows."""
     return tuple(
         replace(factor, values=tuple(factor.values[row] for row in rows)) for factor in factors

@@ -9,8 +9,8 @@ import numpy as np
 
 from steelyard.foreign.cells import (
     Pairs,
-    chosen_factors,
     conditions_of,
+    factors_of_rows,
     joined,
     pairs_of,
     varying_factors,
@@ -164,7 +164,7 @@ def _joined(arm: Series, pairs: Pairs) -> Series:
         joined(arm.values, rows),
         arm.grain,
         timestamps=None if arm.timestamps is None else arm.timestamps[first],
-        factors=chosen_factors(arm.factors, first),
+        factors=factors_of_rows(arm.factors, first),
     )
 
 

@@ -107,7 +107,7 @@ def read_sheet(
 
 def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdict | None:
     """The verdict of Steelyard that a source holds; None where it holds something else."""
-    if form not in (None, "json", "steelyard") or not source.looks_like_json:
+    if form not in (None, "json", "steelyard") or not source.begins_as_json:
         return None
     if '"contrasts"' not in source.text:
         return None
@@ -118,7 +118,7 @@ def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdic
 def format_of(source: SourceText) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
     fitting = (reader for reader in TEXT_FORMATS if reader.fits(source))
-    if _bare(source).looks_like_json:
+    if _bare(source).begins_as_json:
         return next((reader.name for reader in fitting if reader.like_json), "json")
     best = min(fitting, key=lambda reader: reader.precedence, default=None)
     return best.name if best else "csv"

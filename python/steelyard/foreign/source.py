@@ -62,7 +62,7 @@ class SourceText:
         return TextPosition(before + 1, offset - (self.text.rfind("\n", 0, offset) + 1) + 1)
 
     @property
-    def looks_like_json(self) -> bool:
+    def begins_as_json(self) -> bool:
         """Whether it begins as a JSON object or list does."""
         return self.text.lstrip()[:1] in ("{", "[")
 
@@ -99,7 +99,7 @@ def source_of(content: bytes, name: str) -> SourceText:
     if "\0" in text:
         position = source.place_of(text.index("\0"))
         raise source.error("a zero byte: this is not a text file", position)
-    if not source.looks_like_json:
+    if not source.begins_as_json:
         _refuse_long_lines(source)
     return source
 

@@ -177,7 +177,7 @@ def most_judgements(places: int) -> int:
     return TRIES * (1 + math.ceil(math.log2(max(2, places - 1))))
 
 
-def epochs_wanted(places: int) -> int:
+def epochs_required(places: int) -> int:
     """So many that every judgement could decide with two epochs to spare."""
     return max(FEWEST_EPOCHS, math.ceil(math.log2(2 / share_of_error(places))) + 2)
 

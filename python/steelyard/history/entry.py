@@ -186,7 +186,7 @@ class Entry(Frozen):
 
 
 class Unread(Frozen):
-    """A folder that holds something of a record and stands in no list; the others do."""
+    """A folder with files of a record that could not be read into an `Entry`, and why."""
 
     path: str
     reason: str

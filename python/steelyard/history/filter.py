@@ -64,7 +64,7 @@ def require_possible(entries: Sequence[Entry], criteria: Filter) -> None:
         )
 
 
-def chosen(entries: Sequence[Entry], criteria: Filter) -> tuple[Entry, ...]:
+def matching_entries(entries: Sequence[Entry], criteria: Filter) -> tuple[Entry, ...]:
     """The entries that are wanted, in their order."""
     return tuple(entry for entry in entries if _fits(entry, criteria))
 

@@ -33,8 +33,8 @@ OUTDATED = (2, 3)
 the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
-"""Where a matrix of weighings keeps how far it has come, and beside it what was brought home: its
-records are listed where they were taken in."""
+"""The state file of a matrix of weighings, and the folder beside it that records are fetched to.
+That folder is not listed: `collect` copies its records to `fleet/`, where they are found."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def read_history(root: Path, *, rebuild: bool = False) -> History:
             unread.append(Unread(path=printable_line(path), reason=UNPRINTABLE))
             continue
         if PLAN not in names:
-            unread += _beside_records(directory, path, names)
+            unread += _unfinished(directory, path, names)
             continue
         try:
             entry = _entry(directory, path, indexed.get(path))
@@ -163,7 +163,7 @@ def _is_below(path: str, folder: str) -> bool:
     return folder in (".", path) or path.startswith(f"{folder}/")
 
 
-def _beside_records(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
+def _unfinished(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
     """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
     if STUDY_FILE in names:
         yield Unread(path=path, reason=UNPLANNED)

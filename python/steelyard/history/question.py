@@ -91,14 +91,14 @@ def keys_of(study: Study) -> Mapping[str, str]:
 def question_name(study: Study, arm: Arm, metric: str) -> str:
     """The name of the question that a contrast answers."""
     name, control = arm.role or arm.name, study.control.role or study.control.name
-    keys = asked_keys(keys_of(study), arm.name)
+    keys = keys_of_question(keys_of(study), arm.name)
     identity = json.dumps([study.name, name, control, metric, sorted(keys.items())])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
     return f"{slug.strip('-.').lower()}-{digest}"
 
 
-def asked_keys(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
+def keys_of_question(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
     """The keys of a study that make its question: those of `arm` are named `arm.…`."""
     question_keys = {}
     for key, value in keys.items():
@@ -149,7 +149,7 @@ _FIRST = ("source.database", "workload.name", "workload.scale", "workload.client
 """Keys that tell questions apart in words before others do."""
 
 
-def _telling(questions: Sequence[Mapping[str, str]]) -> list[str]:
+def _distinguishing_keys(questions: Sequence[Mapping[str, str]]) -> list[str]:
     """As few keys as tell all questions apart, in the order of their names."""
     every = {key for keys in questions for key in keys}
     telling: list[str] = []
@@ -169,8 +169,10 @@ def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
         alike.setdefault(f"{point.entry.study}: {point.reading.pair}", []).append(name)
     labels = {}
     for plain, names in alike.items():
-        question_keys = {n: asked_keys(newest[n].entry.keys, newest[n].reading.arm) for n in names}
-        apart = _telling(list(question_keys.values()))
+        question_keys = {
+            n: keys_of_question(newest[n].entry.keys, newest[n].reading.arm) for n in names
+        }
+        apart = _distinguishing_keys(list(question_keys.values()))
         for name in names:
             parts = [f"{key} = {question_keys[name].get(key, 'default')}" for key in apart]
             labels[name] = ", ".join([plain, *parts])

@@ -148,9 +148,10 @@ _ROUNDING = 1e-9
 
 
 MOST_SPREAD = 10.0
-"""Between the ends of an interval of a ratio: a wider one is said in words."""
+"""Largest ratio between the ends of an interval that is printed in figures; a wider one is printed
+as `spread_words`."""
 NO_INFORMATION = "cannot be told"
-"""Stands for figures that are no information: whoever reads them takes them for some."""
+"""Printed in place of an interval so wide that its figures would mislead a reader."""
 
 
 def spread_words(low: float | None, high: float | None) -> str:

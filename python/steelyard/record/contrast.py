@@ -279,6 +279,6 @@ def _arm_values(throughput: float | None, latency_us: Mapping[float, float]) -> 
     )
 
 
-def _throughput(contrast: ContrastLine, arm: str, said: float | None) -> float | None:
+def _throughput(contrast: ContrastLine, arm: str, stated: float | None) -> float | None:
     """As the verdict says it; of one that is older than the key from its epochs."""
-    return said if said is not None else median_throughput(contrast.details, arm)
+    return stated if stated is not None else median_throughput(contrast.details, arm)

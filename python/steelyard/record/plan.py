@@ -349,6 +349,6 @@ class Plan(Choices):
         return (self.margin or 0.01) * 100
 
     @property
-    def looks(self) -> tuple[int, ...]:
+    def decision_epochs(self) -> tuple[int, ...]:
         """After which epochs a look is planned."""
         return tuple(epoch for epoch in (self.look, self.epochs) if epoch)

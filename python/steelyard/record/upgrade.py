@@ -87,9 +87,9 @@ def _arm(old: RawLine) -> RawLine:
     return {**{key: old[key] for key in keys if key in old}, "readings": readings, "parts": parts}
 
 
-def _reading(name: str, unit: str, value: float, shown: bool, measured: bool) -> RawLine:
+def _reading(name: str, unit: str, value: float, per_transaction: bool, measured: bool) -> RawLine:
     line: RawLine = {"name": name, "unit": unit, "value": value}
-    return {**line, "per_transaction": shown, "measured": measured}
+    return {**line, "per_transaction": per_transaction, "measured": measured}
 
 
 def upgrade_verdict(verdict: RawLine) -> RawLine:

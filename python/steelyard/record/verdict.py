@@ -323,7 +323,7 @@ class TrustLine(Frozen):
 
 
 class Verdict(Frozen):
-    """Everything that is said of a weighing."""
+    """The content of verdict.json: contrasts with their threats, causes, and how it was weighed."""
 
     study: str
     seed: int

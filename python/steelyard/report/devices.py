@@ -39,13 +39,13 @@ _LABELS = {
 _VARIATION = "_cv"
 
 
-def told_names(summary: DeviceSummary) -> str:
+def devices_text(summary: DeviceSummary) -> str:
     """`"device vda"`, `"devices sda and sdb"`."""
     return f"device{'' if len(summary.names) == 1 else 's'} {' and '.join(summary.names)}"
 
 
 def not_available(summary: DeviceSummary) -> str:
-    """Why nothing is told of the devices; empty where it is."""
+    """Why there are no figures of the devices; empty where there are."""
     return f"what the devices did is not available: {summary.missing}" if summary.missing else ""
 
 

@@ -35,7 +35,7 @@ from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.time_parts import draw_time_parts
-from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
+from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
     incident_rows,
@@ -149,7 +149,7 @@ def _context(source: PageSource) -> dict[str, Any]:
         "factors": shown_factors(verdict.factors if verdict else None),
         "threats": sorted(
             _by_threat((c.arm, c.threats) for c in judged),
-            key=lambda shown: not shown.threat.invalidates,
+            key=lambda entry: not entry.threat.invalidates,
         ),
         "withdrawn": _by_threat((c.arm, c.withdrawn) for c in judged),
         "course": interruption_text(verdict, plan.epochs) if verdict else "",
@@ -227,8 +227,8 @@ def _by_threat(by_arm: Iterable[tuple[str, Sequence[Doubt]]]) -> list[ShownThrea
     by_threat: dict[tuple[str, str], ShownThreat[Doubt]] = {}
     for arm, threats in by_arm:
         for threat in threats:
-            shown = by_threat.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
-            shown.arms.append(arm)
+            entry = by_threat.setdefault((threat.name, threat.seen), ShownThreat(threat, []))
+            entry.arms.append(arm)
     return list(by_threat.values())
 
 
@@ -344,7 +344,7 @@ def _devices(verdict: Verdict | None) -> dict[str, Any] | None:
     if verdict is None or summary is None:
         return None
     return {
-        "names": told_names(summary),
+        "names": devices_text(summary),
         "missing": not_available(summary),
         "shared": summary.shared_with_record,
         "slices": layout_named(verdict.layout).moves,

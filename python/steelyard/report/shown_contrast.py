@@ -70,7 +70,10 @@ def show_contrast(
         if details.epochs
         else None,
         settling=both_widths(
-            lambda width: draw_settling(facts, span, margin, _looks(plan), arm_class, width), HALF
+            lambda width: draw_settling(
+                facts, span, margin, _planned_looks(plan), arm_class, width
+            ),
+            HALF,
         )
         if details.settling
         else None,
@@ -81,8 +84,8 @@ def show_contrast(
     )
 
 
-def _looks(plan: Plan) -> list[tuple[int, str]]:
+def _planned_looks(plan: Plan) -> list[tuple[int, str]]:
     """The planned looks: after which epoch, and what is written there."""
     if plan.open_ended:
         return [(plan.epochs, "planned end")]
-    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.looks, 1)]
+    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.decision_epochs, 1)]

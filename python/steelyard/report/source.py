@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from steelyard.evaluation.threats.machine import seen_in
+from steelyard.evaluation.threats.machine import epoch_observations
 from steelyard.model.errors import RecordError
 from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.model.turn import Turn
@@ -76,7 +76,7 @@ class PageEpoch:
     @classmethod
     def of(cls, line: EpochLine, processors: Sequence[int]) -> Self:
         """Of an epoch's line in the record; `processors`: those that a weighing may use."""
-        threats = (threat_of(observation) for observation in seen_in(line, processors))
+        threats = (threat_of(observation) for observation in epoch_observations(line, processors))
         machine = tuple((threat.name, threat.seen) for threat in threats)
         return cls(line.epoch + 1, line.outcome, line.error, line.attempt, machine)
 

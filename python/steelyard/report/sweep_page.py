@@ -18,7 +18,7 @@ from steelyard.model.files.own_directory import write_whole
 from steelyard.model.units import NS_PER_US, format_duration
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.report.charts.drawing import WIDE, Drawing, both_widths
-from steelyard.report.charts.scale import Linear
+from steelyard.report.charts.scale import Linear, known_ends
 from steelyard.report.charts.upright import LEFT, LOWER, RIGHT, UPPER, draw_joined
 from steelyard.report.page import style_sheet, templates
 from steelyard.report.tables import amount
@@ -90,12 +90,7 @@ def draw_sweep(swept: Swept, arm: str, width: float) -> Markup:
     contrasts = [
         (point.value, line) for point in swept.points for line in point.contrasts if line.arm == arm
     ]
-    ends = [
-        end
-        for _, line in contrasts
-        for end in (line.low_percent, line.high_percent, line.estimate_percent)
-        if end is not None
-    ]
+    ends = known_ends(line for _, line in contrasts)
     reach = max(swept.margin_percent * 1.6, *(abs(end) * 1.12 for end in ends), 0.1)
     reach = min(reach, _MOST_PERCENT)
     description = "; ".join(f"{value}: {reading(line)}" for value, line in contrasts)

@@ -79,7 +79,7 @@ class ReproductionStep(StudyModel):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     question: str
     weigh: Annotated[tuple[str, ...], Field(min_length=1)]
-    """What stands after `steelyard weigh`; a study's file is one beside the TOML."""
+    """Arguments of `steelyard weigh`; the file of a study is named relative to the TOML file."""
     minutes: int
     """About how long it takes on a small machine."""
     longer: bool = False
@@ -89,13 +89,13 @@ class ReproductionStep(StudyModel):
     claims: tuple[Claim, ...] = Field(default=(), alias="claim")
     counts: tuple[CountClaim, ...] = Field(default=(), alias="count")
     full: tuple[str, ...] = ()
-    """What is said besides, at the scale of the published study."""
+    """Further arguments of `steelyard weigh` at the scale of the published study."""
     needs: str = ""
-    """At that scale."""
+    """What the machine must have at that scale, in words."""
 
 
 class Chief(StudyModel):
-    """A reading that stands for the study where there is room for few."""
+    """A reading that is shown for the study where there is room for few, as in a table."""
 
     step: str
     arm: str
@@ -156,7 +156,7 @@ class Reproduction(StudyModel):
         """About how long its ordinary steps take on a small machine."""
         return sum(step.minutes for step in self.steps if not step.longer)
 
-    def chosen(
+    def steps_to_weigh(
         self, only: str | None = None, *, longer: bool = False
     ) -> tuple[ReproductionStep, ...]:
         """The steps that are weighed: one by name, or the ordinary ones, or all."""
@@ -165,7 +165,8 @@ class Reproduction(StudyModel):
         return tuple(step for step in self.steps if longer or not step.longer)
 
     def words(self, step: ReproductionStep, *, full: bool = False) -> tuple[str, ...]:
-        """What stands after `steelyard weigh`, with the place of a study of its own."""
+        """The arguments of `steelyard weigh`, with the path of a study's file; `full`: at the scale
+        of the published study."""
         study, *more = step.weigh
         if study.endswith(".toml"):
             study = str(self.place / study)

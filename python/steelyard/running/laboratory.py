@@ -121,7 +121,7 @@ class WorkloadData(Protocol):
         """Load it into the database of an arm that was made for it, on a server that is not ours.
         UsageError: it has no data of its own."""
 
-    def altered(
+    def with_arm_sql(
         self,
         engine: Engine,
         template: Path,

@@ -67,7 +67,7 @@ def pilot_search(setup: Setup, progress: Progress) -> Choices:
             hint="Take transactions that are faster, or --metric latency_mean.",
         )
     progress.stage("pilot: search the rates within the limit")
-    return _SearchPilot(setup.as_chosen(chosen), chosen).run()
+    return _SearchPilot(setup.with_choices(chosen), chosen).run()
 
 
 def visit_length_ns(goal: LatencyGoal, rate: float) -> int:

@@ -116,5 +116,5 @@ class Progress(Protocol):
     def note(self, text: str) -> None:
         """Something worth a line that is neither a stage nor a threat."""
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """The weighing ended with this verdict."""

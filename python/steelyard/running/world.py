@@ -263,7 +263,7 @@ class LoadedWorkload:
             return self._workload
         return resolve(self._choice, kind).workload
 
-    def altered(
+    def with_arm_sql(
         self,
         engine: Engine,
         template: Path,

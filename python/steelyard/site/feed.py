@@ -1,4 +1,4 @@
-"""Writes what leads to the site from elsewhere: Atom feeds (RFC 4287) and badges."""
+"""Writes the Atom feeds (RFC 4287) and badges by which other pages and readers link to the site."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _pages(
             "wall",
             points,
             address.WALL,
-            lambda point: f"q/{_beside_feed(point)}",
+            lambda point: f"q/{_address_from_feed(point)}",
         ),
     }
     for question in questions:
@@ -161,12 +161,12 @@ def _pages(
             question.name,
             question.points,
             f"{address.question_file(question.name)}.html",
-            _beside_feed,
+            _address_from_feed,
         )
     return texts
 
 
-def _beside_feed(point: Point) -> str:
+def _address_from_feed(point: Point) -> str:
     """The address of an answer from the feed of its question."""
     page = address.question_file(point.reading.question)
     return f"{page}.html#{address.record_name(point.entry)}"

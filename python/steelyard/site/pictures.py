@@ -9,7 +9,8 @@ from markupsafe import Markup
 from steelyard.history.entry import KnownReading
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
-from steelyard.report.charts.scale import Linear, reach_of, round_reach
+from steelyard.report.charts.interval import draw_whiskers
+from steelyard.report.charts.scale import Linear, known_ends, reach_of, round_reach
 from steelyard.report.charts.upright import draw_joined
 from steelyard.site.address import margin_text, short_reading
 
@@ -40,19 +41,12 @@ def draw_beam(reading: KnownReading, end: float | None = None) -> Markup:
 
 
 def _draw_across(drawing: Drawing, x: Linear, reading: KnownReading) -> None:
-    low, middle, high = reading.low_percent, reading.estimate_percent, reading.high_percent
+    middle, tone = reading.estimate_percent, f"tone {reading.verdict}"
     if middle is None:
         return
-    if low is not None or high is not None:
-        left = x.start if low is None else x.clamped(low)
-        right = x.end if high is None else x.clamped(high)
-        drawing.line(left, 21, right, 21, f"interval thin tone {reading.verdict}")
-        for end, at in ((low, left), (high, right)):
-            if end is not None:
-                drawing.line(at, 14, at, 28, f"cap tone {reading.verdict}")
-    drawing.add(
-        "circle", cx=x.clamped(middle), cy=21, r=5, class_=f"estimate tone {reading.verdict}"
-    )
+    if reading.low_percent is not None or reading.high_percent is not None:
+        draw_whiskers(drawing, reading, x, 21, tone, cap=7)
+    drawing.add("circle", cx=x.clamped(middle), cy=21, r=5, class_=f"estimate {tone}")
 
 
 def draw_curve(label: str, name: str, readings: Sequence[tuple[str, KnownReading]]) -> Markup:
@@ -110,10 +104,5 @@ def reach(readings: Iterable[KnownReading]) -> float:
     """How far a scale around zero goes to hold all intervals and margins, in percent; at most 400:
     what lies further out is drawn at the end of the scale."""
     every = list(readings)
-    values = [
-        value
-        for reading in every
-        for value in (reading.low_percent, reading.estimate_percent, reading.high_percent)
-    ]
-    needed = reach_of(values, max(reading.margin_percent for reading in every))
+    needed = reach_of(known_ends(every), max(reading.margin_percent for reading in every))
     return min(round_reach(needed), _MOST_PERCENT)

@@ -118,7 +118,7 @@ class SiteServer(ThreadingHTTPServer):
         self.refresh()
         return newest_metrics(self._entries).encode()
 
-    def refresh_or_tell(self) -> None:
+    def refresh_or_report(self) -> None:
         """As `refresh`; an error is reported, and the pages stay as they were."""
         try:
             self.refresh()
@@ -151,7 +151,7 @@ class _Pages(SimpleHTTPRequestHandler):
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
         if not name or name.endswith((".html", ".atom")):
-            self.server.refresh_or_tell()
+            self.server.refresh_or_report()
         file: BinaryIO | None = super().send_head()
         return file
 

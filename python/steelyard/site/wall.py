@@ -33,7 +33,7 @@ class WallRow:
     """A question on the wall."""
 
     label: str
-    asked: str
+    question: str
     """The question in words; empty: the study has none."""
     page: str
     report: str
@@ -106,7 +106,7 @@ def _row(question: QuestionHistory, reports: Mapping[str, str]) -> WallRow:
     ]
     return WallRow(
         label=question.label,
-        asked=entry.question,
+        question=entry.question,
         page=address.question_page(question),
         report=reports.get(entry.path, ""),
         mark=MARKS.get(reading.verdict, "?"),
@@ -136,7 +136,7 @@ def _sweep_row(sweep: SweepOfQuestions) -> WallRow:
     doubts = [doubt for _, reading in readings for doubt in reading.doubts]
     return WallRow(
         label=sweep.label,
-        asked=newest.entry.question,
+        question=newest.entry.question,
         page=address.question_page(sweep.points[-1][1]),
         report="",
         mark=MARKS[verdict],

@@ -367,9 +367,9 @@ class Study(StudyModel):
         if (base.version, base.bindir) != (arm.version, arm.bindir):
             names.add("version")
         names |= {*differing_settings(base.replication, arm.replication)}
-        return names | {name for name, *_ in self.differences_beside_settings(arm, base)}
+        return names | {name for name, *_ in self.differences_outside_settings(arm, base)}
 
-    def differences_beside_settings(
+    def differences_outside_settings(
         self, arm: Arm, base: Arm | None = None
     ) -> list[tuple[str, str, str]]:
         """(key, the control's or the other arm's, the arm's) of what is done with its data, and how

@@ -19,7 +19,7 @@ from steelyard.evaluation.rates.capacity import capacities
 from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.threats.standbys import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
-from steelyard.evaluation.truths import Weighed, truth_beside
+from steelyard.evaluation.truths import Weighed, compute_truth
 from steelyard.evaluation.workload_rows import (
     latency_rows,
     lateness,
@@ -75,7 +75,7 @@ def rejudge(recorded: RecordContents) -> Verdict:
     judged = [*contrasts, *(contrast for _, contrast in pairs)]
     sentences = map(sentence_of, judged) if factors is None else factors.sentences
     spent = Spent.of(recorded.spent)
-    cycles = judging_of(plan).told([epoch.totals for epoch in recorded.epochs], plan, arms)
+    cycles = judging_of(plan).cycles([epoch.totals for epoch in recorded.epochs], plan, arms)
     return Verdict.model_validate(
         {
             "study": study.name,
@@ -175,7 +175,7 @@ def _line(
     withdrawn."""
     [arm] = [arm for arm in recorded.study.arms if arm.name == contrast.arm]
     line = line_of(contrast)
-    known_truth = truth_beside(Weighed(recorded.study, recorded.plan, totals), arm, line)
+    known_truth = compute_truth(Weighed(recorded.study, recorded.plan, totals), arm, line)
     truth = (
         {}
         if known_truth is None

@@ -25,14 +25,14 @@ def sentences(effects: FactorEffects, plan: FactorsPlan, invalid: Sequence[str])
     """
     if invalid:
         return (f"invalid: nothing can be said of the effects: {', '.join(invalid)}",)
-    lines = list(_said(effects, plan))
+    lines = list(_sentences(effects, plan))
     metric = _METRICS.get(effects.metric, effects.metric)
     count = "1 epoch" if effects.epochs == 1 else f"{effects.epochs} epochs"
     lines[0] += f" ({metric}; joint {100 * effects.confidence:g} % intervals, {count})"
     return (*lines, *_left_out(effects), *alias_sentences(plan))
 
 
-def _said(effects: FactorEffects, plan: FactorsPlan) -> Iterator[str]:
+def _sentences(effects: FactorEffects, plan: FactorsPlan) -> Iterator[str]:
     interactions = [effect for effect in effects.effects if not effect.is_main]
     matter = sorted(
         (effect for effect in interactions if effect.verdict == "matters"),

@@ -66,7 +66,8 @@ def _metric(contrasts: Sequence[SweptContrast]) -> str:
 
 
 def _difference(value: str, contrast: SweptContrast) -> str:
-    """More of it is faster, unless it says so."""
+    """`"−4.1 % [−6.0, −2.2] at 256"`; with the verdict's word in front where less of the metric is
+    better, since the sign would mislead: `"slower, +4.1 % [2.2, 6.0], at 256"`."""
     if contrast.higher_is_better:
         return f"{reading(contrast)} at {value}"
     return f"{contrast.verdict}, {reading(contrast)}, at {value}"

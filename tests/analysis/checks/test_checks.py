@@ -10,7 +10,7 @@ from scipy.stats import binomtest, permutation_test, ttest_ind
 
 from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
 from steelyard.analysis.checks.drops import balance_p_value, unequal
-from steelyard.analysis.checks.littles_law import held_up, impossible
+from steelyard.analysis.checks.littles_law import impossible, is_driver_bound
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import (
     ALPHA,
@@ -148,8 +148,8 @@ def test_an_arm_with_slow_restarts_is_seen_more_often_the_more_epochs_there_are(
 
 def test_latencies_must_fill_the_time_under_load_and_cannot_overfill_it() -> None:
     assert not impossible(0.99)
-    assert not held_up(0.99)
-    assert held_up(0.5)
+    assert not is_driver_bound(0.99)
+    assert is_driver_bound(0.5)
     assert impossible(1.2)
 
 

@@ -38,7 +38,7 @@ def made_on(instance: Instance) -> OwnedDatabase:
     return database
 
 
-def gone(instance: Instance, name: str) -> None:
+def drop_database(instance: Instance, name: str) -> None:
     del instance.databases[name]
 
 
@@ -61,7 +61,7 @@ def marked_otherwise(instance: Instance, name: str) -> None:
 
 LIES: list[tuple[Lie, str]] = [
     (Instance.rename, "another session renamed or dropped it"),
-    (gone, "another session renamed or dropped it"),
+    (drop_database, "another session renamed or dropped it"),
     (created_anew, "created at 2026-11-24 09:00:00.000, has its name"),
     (another_one, "has its name; ours was database"),
     (unmarked, "its marker is gone"),

@@ -28,7 +28,11 @@ from steelyard.evaluation.observations.machine import (
     Suspended,
     SwappedOut,
 )
-from steelyard.evaluation.threats.machine import drive_threats, machine_threats, seen_on
+from steelyard.evaluation.threats.machine import (
+    drive_threats,
+    machine_observations,
+    machine_threats,
+)
 from steelyard.model.observation import Observation
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
@@ -60,7 +64,7 @@ def later(**changes: object) -> HostSample:
 
 def seen_of(before: HostSample, after: HostSample, *, processors: list[int]) -> list[Observation]:
     readings = {reading.name: reading.value or 0.0 for reading in host_readings(before, after)}
-    return seen_on(readings, processors)
+    return machine_observations(readings, processors)
 
 
 def test_a_quiet_machine_leaves_no_doubt() -> None:

@@ -9,7 +9,7 @@ from steelyard.model.readings import EpochTotals, Reading
 from steelyard.record.verdict import TimePart, TimeParts
 
 
-def told(**arm: float) -> TimeParts:
+def parts_of(**arm: float) -> TimeParts:
     """An arm whose time goes there, against one on a processor only."""
     parts = [
         TimePart.model_validate(
@@ -45,7 +45,7 @@ def epoch(**machine: float) -> EpochTotals:
 def test_the_largest_part_is_the_bottleneck_where_it_is_large(
     parts: dict[str, float], kind: str
 ) -> None:
-    control, arm = bottlenecks([], told(**parts))
+    control, arm = bottlenecks([], parts_of(**parts))
     assert (control.kind, control.arm, arm.arm) == ("processor", "on", "off")
     assert arm.kind == kind
     assert arm.transaction_us == sum(parts.values())
@@ -55,11 +55,13 @@ def test_the_largest_part_is_the_bottleneck_where_it_is_large(
 def test_waiting_for_processors_that_are_withheld_is_no_want_of_them() -> None:
     throttled = epoch(elapsed_ns=1e9, processors=2, throttled_ns=3e8, steal_ns=0)
     assert withheld_share([throttled]) == pytest.approx(0.15)
-    _, arm = bottlenecks([throttled], told(processor=20.0, queue=80.0))
+    _, arm = bottlenecks([throttled], parts_of(processor=20.0, queue=80.0))
     assert arm.kind == "waiting for a processor"
     assert (arm.part, arm.waited) == ("processor", 0.8)
     assert arm.withheld == pytest.approx(0.15)
-    _, free = bottlenecks([epoch(elapsed_ns=1e9, processors=2)], told(processor=20.0, queue=80.0))
+    _, free = bottlenecks(
+        [epoch(elapsed_ns=1e9, processors=2)], parts_of(processor=20.0, queue=80.0)
+    )
     assert free.kind == "processor"
     assert (free.waited, free.withheld) == (0.8, None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.transaction.test_bottleneck import told
+from evaluation.transaction.test_bottleneck import parts_of
 from steelyard.evaluation.transaction.bottleneck import bottlenecks, ceiling
 from steelyard.model.readings import EpochTotals, Reading
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
@@ -57,11 +57,11 @@ def test_sessions_that_read_from_a_device_near_its_ceiling_are_held_up_by_it(
 ) -> None:
     readings = {name: Reading(name, "", value) for name, value in known(reads, 0).items()}
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
-    _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), PROBE)
+    _, arm = bottlenecks([epoch], parts_of(processor=10.0, read=50.0), PROBE)
     assert arm.kind == kind
     assert arm.device is not None
     assert (arm.device.device, arm.device.reads) == ("nvme0n1", reads / 2)
-    _, busy = bottlenecks([epoch], told(processor=90.0, read=5.0), PROBE)
+    _, busy = bottlenecks([epoch], parts_of(processor=90.0, read=5.0), PROBE)
     assert busy.kind == "processor"
     assert busy.device is None
 
@@ -70,7 +70,7 @@ def test_a_ceiling_that_was_the_processors_is_called_so_and_names_no_device() ->
     peaks = figure(PEAK_READ, 50_000, processor_share=0.97), figure(PEAK_WRITE, 10_000)
     readings = {name: Reading(name, "", value) for name, value in known(60_000, 0).items()}
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
-    _, arm = bottlenecks([epoch], told(processor=10.0, read=50.0), probe_of(*peaks))
+    _, arm = bottlenecks([epoch], parts_of(processor=10.0, read=50.0), probe_of(*peaks))
     assert arm.kind == "reading"
     assert arm.device is not None
     assert arm.device.by_processors
@@ -80,7 +80,7 @@ def test_a_ceiling_that_was_the_processors_is_called_so_and_names_no_device() ->
 def test_a_log_that_waits_for_a_busy_device_is_still_held_up_by_its_flushes() -> None:
     readings = {name: Reading(name, "", value) for name, value in known(0, 20_000).items()}
     epoch = EpochTotals(0, {}, (), {}, readings={"off": readings})
-    _, arm = bottlenecks([epoch], told(processor=10.0, wal=50.0), PROBE)
+    _, arm = bottlenecks([epoch], parts_of(processor=10.0, wal=50.0), PROBE)
     assert arm.kind == "WAL flush"
     assert arm.device is not None
     assert (arm.device.writes, arm.device.share) == (10_000, pytest.approx(1.0))

@@ -293,7 +293,7 @@ def counted(one: EpochTotals, arm: str, **us: float) -> None:
         )
 
 
-def beside_us(turns: bool = False, debt_us: float = 0.0) -> float:
+def background_us(turns: bool = False, debt_us: float = 0.0) -> float:
     """Of a server with 20 µs of a session, 3 of readers for it, 5 of a checkpoint, 4 of others."""
     one = epoch(on=(100.0, 20.0, 10.0, {"wal": 40}))
     one = replace(one, arms={"on": totals("on", 100.0, debt_us)})
@@ -307,9 +307,9 @@ def beside_us(turns: bool = False, debt_us: float = 0.0) -> float:
 
 
 def test_what_a_server_does_beside_its_sessions_counts_where_they_wait_meanwhile() -> None:
-    assert beside_us() == pytest.approx(3), "in the slices of others nobody of this arm waits"
-    assert beside_us(debt_us=30.0) == pytest.approx(7), "a charged checkpoint has no sessions"
-    assert beside_us(turns=True) == pytest.approx(12)
+    assert background_us() == pytest.approx(3), "in the slices of others nobody of this arm waits"
+    assert background_us(debt_us=30.0) == pytest.approx(7), "a charged checkpoint has no sessions"
+    assert background_us(turns=True) == pytest.approx(12)
 
 
 def test_a_dearer_checkpoint_is_the_debts_and_not_the_processors() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from driver.conftest import server
 from driver.served import Server
-from fleet.load_generators.false_clock import FarHand, FarMachines
+from fleet.load_generators.false_clock import FarAgent, FarMachines
 from steelyard.cli.views.machine.fleet_check_view import check_json, check_lines
 from steelyard.fleet.checking import check as of_check
 from steelyard.fleet.checking.check import ClusterCheck, LoadCheck, check
@@ -24,8 +24,8 @@ HOUR_NS = 3_600_000 * MS
 @pytest.fixture
 def machines(monkeypatch: pytest.MonkeyPatch) -> Iterator[FarMachines]:
     monkeypatch.setattr(of_check, "EXCHANGES", 60)
-    near = FarHand("near", offset_ns=HOUR_NS)
-    far = FarHand("far", offset_ns=-HOUR_NS, drift=200e-6, there_s=0.003)
+    near = FarAgent("near", offset_ns=HOUR_NS)
+    far = FarAgent("far", offset_ns=-HOUR_NS, drift=200e-6, there_s=0.003)
     made = FarMachines([near, far])
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""The driver's own test server is what a crowd drives too."""
+"""The driver's own test server is what a group drives too."""
 
 from driver.conftest import server
 

@@ -1,4 +1,4 @@
-"""A machine of a crowd on this one: its clock is put off by hand, and its messages take time."""
+"""A machine of a group on this one: its clock is put off by hand, and its messages take time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from steelyard.fleet.load_generators.load_agent import (
 )
 
 
-class FarHand:
+class FarAgent:
     """A Hand whose clock reads `offset_ns` more than ours now and gains `drift` seconds a second;
     every order takes `there_s` and every answer `back_s`. Implements LoadGenerator."""
 
@@ -87,12 +87,12 @@ class FarHand:
 class FarMachines:
     """Machines of this kind; one that lost its driver gets a new one. Implements Machines."""
 
-    def __init__(self, hands: Sequence[FarHand]) -> None:
+    def __init__(self, hands: Sequence[FarAgent]) -> None:
         self.hands = list(hands)
         self.closed = False
         self.count = len(hands)
 
-    def members(self) -> Sequence[FarHand]:
+    def members(self) -> Sequence[FarAgent]:
         return self.hands
 
     def close(self) -> None:

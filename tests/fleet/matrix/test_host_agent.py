@@ -51,7 +51,7 @@ def _cell(
 def _ended(agent: HostAgent, patience_s: float) -> JobStatus:
     deadline = time.monotonic() + patience_s
     while (seen := agent.job_status()).status is None:
-        assert time.monotonic() < deadline, seen.told
+        assert time.monotonic() < deadline, seen.output_end
         time.sleep(0.1)
     return seen
 
@@ -81,7 +81,7 @@ def test_a_study_that_is_wrong_fails_with_its_words(agent: HostAgent, tmp_path: 
     assert agent.begin(_cell("./mine.toml", (("mine.toml", "nonsense = 1\n"),)))
     seen = _ended(agent, 120)
     assert seen.status == 2
-    assert 'mine.toml: missing key: "title"' in seen.told
+    assert 'mine.toml: missing key: "title"' in seen.output_end
     assert is_held(tmp_path / "cache" / "lock"), "until its record was fetched"
     agent.end()
     assert not is_held(tmp_path / "cache" / "lock")
@@ -206,7 +206,7 @@ def _servers(cache: Path) -> Iterator[psutil.Process]:
 def test_a_record_is_handed_over_as_it_stands(agent: HostAgent) -> None:
     assert agent.begin(_cell("aa", changes=QUICK))
     seen = _ended(agent, 600)
-    assert seen.status == 0, seen.told
+    assert seen.status == 0, seen.output_end
     files = agent.manifest()
     assert {"plan.json", "slices.jsonl", "verdict.json", "study.toml"} <= set(files)
     assert files["plan.json"].modified_ns <= files["verdict.json"].modified_ns

@@ -19,7 +19,7 @@ from fleet.clusters import cluster_of
 from fleet.on_ray.test_commands import SESSIONS, begun, measured, weighing
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.load_generators import drivers as of_crowd
-from steelyard.fleet.load_generators.drivers import CrowdDrivers
+from steelyard.fleet.load_generators.drivers import DriverGroups
 from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.on_ray import cluster as of_cluster
 from steelyard.fleet.on_ray import machines as of_machines
@@ -76,15 +76,15 @@ def test_a_machine_that_is_cut_off_is_lost_at_the_deadline_and_its_sessions_are_
         members = machines.members()
         actor = ray.get(members[1].actor.__ray_call__.remote(lambda _: os.getpid()))
         plan = DrivePlan((server.arm(clients=6),), (SLOW,), drain_cap_ns=200 * MS)
-        crowd = CrowdDrivers(machines).start(plan)
+        group = DriverGroups(machines).start(plan)
         stop = threading.Timer(0.3, os.kill, [actor, signal.SIGSTOP])
         stop.start()
         began = time.monotonic()
         with pytest.raises(DriverError, match=f'load machine "{members[1].name}": no answer'):
-            list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
+            list(group.run([SliceRequest(arm=0, length_ns=800 * MS)]))
         assert time.monotonic() - began < 15, "by our own deadline"
         assert members[1].lost
-        crowd.close()
+        group.close()
         await_none(server)
         with pytest.raises(LostError):
             members[1].read_clock()
@@ -102,14 +102,14 @@ def test_a_machine_that_falls_silent_in_a_slice_by_a_count_is_lost_too(
         members = machines.members()
         actor = ray.get(members[1].actor.__ray_call__.remote(lambda _: os.getpid()))
         plan = DrivePlan((server.arm(clients=6),), (SLOW,), drain_cap_ns=200 * MS)
-        crowd = CrowdDrivers(machines).start(plan)
+        group = DriverGroups(machines).start(plan)
         stop = threading.Timer(0.3, os.kill, [actor, signal.SIGSTOP])
         stop.start()
         began = time.monotonic()
         with pytest.raises(DriverError, match=f'load machine "{members[1].name}": no answer'):
-            list(crowd.run([SliceRequest(arm=0, each=1)]))
+            list(group.run([SliceRequest(arm=0, each=1)]))
         assert time.monotonic() - began < 20, "the others have an hour of sleep before them"
-        crowd.close()
+        group.close()
         await_none(server)
     finally:
         machines.close()

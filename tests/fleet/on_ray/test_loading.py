@@ -43,7 +43,7 @@ def loading(server: Server, folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def told(under: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
+def finish(under: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
     said, _ = under.communicate(timeout=300)
     assert under.returncode == 0, (folder / "said").read_text()
     found: dict[str, Any] = json.loads(said)
@@ -53,14 +53,14 @@ def told(under: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def alone(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("alone")
-    return told(loading(server, folder), folder)
+    return finish(loading(server, folder), folder)
 
 
 def test_three_nodes_load_what_one_machine_does(
     cluster: Any, server: Server, alone: dict[str, Any], tmp_path: Path
 ) -> None:
     words = ("--machines", "3", "--ray", cluster.address)
-    together = told(loading(server, tmp_path, *words), tmp_path)
+    together = finish(loading(server, tmp_path, *words), tmp_path)
     for key in ("rows", "tables", "digests"):
         assert together[key] == alone[key]
     assert len(together["machines"]) == 3
@@ -80,7 +80,7 @@ def test_shares_of_nodes_that_die_are_made_again_once(
         time.sleep(0.02)
     for node in list(cluster.worker_nodes)[:2]:
         cluster.remove_node(node, allow_graceful=False)
-    together = told(under, tmp_path)
+    together = finish(under, tmp_path)
     for key in ("rows", "tables", "digests"):
         assert together[key] == alone[key]
     assert 1 <= len(together["lost"]) <= 2

@@ -16,7 +16,7 @@ from driver.served import Server
 from fleet.clusters import add_host, cluster_of
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DrivePlan, DriveScript, SliceRequest
-from steelyard.fleet.load_generators.drivers import CrowdDrivers
+from steelyard.fleet.load_generators.drivers import DriverGroups
 from steelyard.fleet.on_ray import machines as of_machines
 from steelyard.fleet.on_ray.machines import RayMachines
 from steelyard.model.errors import DriverError
@@ -87,9 +87,9 @@ def test_three_nodes_do_the_same_work_to_the_key_as_one_driver(
                 alone = list(driver.run(slices))
             expected = connection.execute("SELECT * FROM noted ORDER BY 1, 2").fetchall()
             connection.execute("TRUNCATE noted")
-            crowd = CrowdDrivers(machines).start(plan)
-            together = list(crowd.run(slices))
-            crowd.close()
+            group = DriverGroups(machines).start(plan)
+            together = list(group.run(slices))
+            group.close()
             found = connection.execute("SELECT * FROM noted ORDER BY 1, 2").fetchall()
         finally:
             connection.execute("DROP TABLE noted")
@@ -108,8 +108,8 @@ def test_three_nodes_do_the_same_work_to_the_key_as_one_driver(
 def test_a_killed_process_is_an_epoch_lost_by_name_and_the_next_has_all_machines(
     machines: RayMachines, server: Server, what: str
 ) -> None:
-    drivers = CrowdDrivers(machines)
-    crowd = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
+    drivers = DriverGroups(machines)
+    group = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
     pids = _pids(machines)
     actors = [
         ray.get(one.actor.__ray_call__.remote(lambda _: os.getpid())) for one in machines.members()
@@ -118,24 +118,24 @@ def test_a_killed_process_is_an_epoch_lost_by_name_and_the_next_has_all_machines
     victim = pids[1] if what == "driver" else actors[1]
     threading.Timer(0.3, os.kill, [victim, signal.SIGKILL]).start()
     with pytest.raises(DriverError, match=f'load machine "{name}"'):
-        list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
-    crowd.close()
+        list(group.run([SliceRequest(arm=0, length_ns=800 * MS)]))
+    group.close()
     assert all(_gone(pid) for pid in pids)
     assert _sessions(server) == 0
     _all_answer(drivers, server)
 
 
-def _all_answer(drivers: CrowdDrivers, server: Server) -> None:
+def _all_answer(drivers: DriverGroups, server: Server) -> None:
     """Every client, of all machines, does its work."""
-    crowd = drivers.start(_plan(server, SELECT_ONE))
-    (answer,) = crowd.run([SliceRequest(arm=0, each=2)])
-    crowd.close()
+    group = drivers.start(_plan(server, SELECT_ONE))
+    (answer,) = group.run([SliceRequest(arm=0, each=2)])
+    group.close()
     assert answer.transactions == 12
 
 
-def _lose_a_node(made: RayMachines, drivers: CrowdDrivers, cluster: Any, server: Server) -> None:
+def _lose_a_node(made: RayMachines, drivers: DriverGroups, cluster: Any, server: Server) -> None:
     """Kill a node under load; nothing that ran on it is left."""
-    crowd = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
+    group = drivers.start(_plan(server, SLOW, drain_cap_ns=200 * MS))
     pids = _pids(made)
     node = ray.get(
         made.members()[2].actor.__ray_call__.remote(
@@ -146,8 +146,8 @@ def _lose_a_node(made: RayMachines, drivers: CrowdDrivers, cluster: Any, server:
     killer = threading.Timer(0.3, cluster.remove_node, [dying], {"allow_graceful": False})
     killer.start()
     with pytest.raises(DriverError, match="load machine"):
-        list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
-    crowd.close()
+        list(group.run([SliceRequest(arm=0, length_ns=800 * MS)]))
+    group.close()
     killer.join()
     assert all(_gone(pid) for pid in pids)
     assert _sessions(server) == 0
@@ -158,7 +158,7 @@ def test_a_node_that_dies_costs_no_more_than_its_epoch_where_another_is_free(
 ) -> None:
     spare = add_host(cluster)
     made = RayMachines(3, cluster.address)
-    drivers = CrowdDrivers(made)
+    drivers = DriverGroups(made)
     try:
         _lose_a_node(made, drivers, cluster, server)
         # Before the cluster has noticed: it gives the place to the dead node once more.
@@ -173,7 +173,7 @@ def test_a_node_that_dies_is_replaced_by_another_or_the_weighing_ends_with_every
 ) -> None:
     monkeypatch.setattr(of_machines, "RESERVE_S", 20.0)
     made = RayMachines(3, cluster.address)
-    drivers = CrowdDrivers(made)
+    drivers = DriverGroups(made)
     try:
         _lose_a_node(made, drivers, cluster, server)
         with pytest.raises(DriverError, match="no machine in the place of 1 of 3"):

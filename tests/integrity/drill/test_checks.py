@@ -27,7 +27,7 @@ def test_the_log_names_the_file_whatever_the_version(tmp_path: Path, words: str)
         slot=SimpleNamespace(path=tmp_path),
         files={(0, "heap"): "base/5/1638", (3, "heap"): "base/5/16388"},
     )
-    assert checks.found_in_server_log(cluster, since) == set()
+    assert checks.detect_in_server_log(cluster, since) == set()
     with log.open("a") as file:
         file.write(f"2026-11-22 UTC {words}\n")
-    assert checks.found_in_server_log(cluster, since) == {3}
+    assert checks.detect_in_server_log(cluster, since) == {3}

@@ -43,7 +43,9 @@ def cluster(request: pytest.FixtureRequest, run: Run) -> TestCluster:
     return drilled_cluster(request.param, run, 80, 1)
 
 
-def met(cluster: TestCluster, fault: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Met]:
+def events_by_arm(
+    cluster: TestCluster, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Met]:
     """What each reader met of one fault, by arm."""
     monkeypatch.setattr(drilled, "CONSEQUENCE_FAULTS", (fault,))
     seen: list[Consequence] = []
@@ -57,7 +59,7 @@ def met(cluster: TestCluster, fault: str, monkeypatch: pytest.MonkeyPatch) -> di
 def test_a_wrong_letter_travels_without_checksums_stops_with_and_is_sealed_by_ignoring(
     cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = met(cluster, "one bit in a row", monkeypatch)
+    found = events_by_arm(cluster, "one bit in a row", monkeypatch)
     off, on, ignore = found["off"], found["on"], found["ignore"]
     for who in ("base backup", "dump"):
         assert (off[who, AT_ONCE], off[who, AFTER_UPDATE]) == ("silent", "silent")
@@ -86,7 +88,7 @@ def test_a_wrong_letter_travels_without_checksums_stops_with_and_is_sealed_by_ig
 def test_a_page_that_is_right_to_every_checksum_is_seen_by_comparing_alone(
     cluster: TestCluster, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
-    for arm in met(cluster, fault, monkeypatch).values():
+    for arm in events_by_arm(cluster, fault, monkeypatch).values():
         assert arm["comparison", FIRST_READ] == "differ"
         assert arm["primary", FIRST_READ] == "silent"
         assert arm["base backup", AT_ONCE] == "silent"
@@ -104,7 +106,7 @@ def test_a_page_that_is_right_to_every_checksum_is_seen_by_comparing_alone(
 def test_a_damaged_header_is_refused_whatever_the_checksums(
     cluster: TestCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for arm in met(cluster, "damaged header", monkeypatch).values():
+    for arm in events_by_arm(cluster, "damaged header", monkeypatch).values():
         assert arm["primary", FIRST_READ] == arm["primary", AT_UPDATE] == "error"
         assert arm["dump", AT_ONCE] == "error"
         assert arm["standby", AFTER_UPDATE] == "sound"

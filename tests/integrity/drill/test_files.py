@@ -18,17 +18,17 @@ from steelyard.integrity.drill.test_cluster import Answers
 TRUE = {way: Reply("[(1,)]") for way in DRILL_QUERIES}
 
 
-def told(**replies: Reply) -> Answers:
+def answers_with(**replies: Reply) -> Answers:
     return Answers({**TRUE, **{way.replace("_", " "): r for way, r in replies.items()}})
 
 
 def test_an_error_hides_no_wrong_answer_and_what_hangs_is_neither() -> None:
     answers = {
-        0: told(table=Reply("[(0,)]"), index=Reply(error="XX001: invalid page")),
-        1: told(index_alone=Reply(hung=True, died=True)),
-        2: told(),
-        3: told(insert=Reply(error="XX001: invalid page")),
-        4: told(),
+        0: answers_with(table=Reply("[(0,)]"), index=Reply(error="XX001: invalid page")),
+        1: answers_with(index_alone=Reply(hung=True, died=True)),
+        2: answers_with(),
+        3: answers_with(insert=Reply(error="XX001: invalid page")),
+        4: answers_with(),
     }
     found = score(answers, dict.fromkeys(answers, Answers(TRUE)), {4, 9})
     assert found[QUERY_ERROR] == {0, 3}

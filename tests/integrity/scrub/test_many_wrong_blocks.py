@@ -11,7 +11,7 @@ BLOCKS = 12_000
 ORIGIN = (7_000, 1, PAGE, 131072, 0x1000, 1_790_000_000, 0)
 
 
-def asked(catalogue: Path | None = None, compare: bool = False) -> dict[str, object]:
+def query(catalogue: Path | None = None, compare: bool = False) -> dict[str, object]:
     return {
         "page_bytes": PAGE,
         "segment_blocks": 131072,
@@ -37,7 +37,7 @@ def segment_of(path: Path) -> Segment:
 def test_more_blocks_than_are_listed_are_all_looked_at_again(tmp_path: Path) -> None:
     path = tmp_path / "16384"
     path.write_bytes(b"\1" * PAGE * BLOCKS)
-    stays = scan_segments([segment_of(path)], asked(), lambda *_: None)  # type: ignore[arg-type]
+    stays = scan_segments([segment_of(path)], query(), lambda *_: None)  # type: ignore[arg-type]
     assert (len(stays["wrong"]), stays["uncounted"]) == (10_000, BLOCKS - 10_000)
     assert stays["unchecked"] == 0
 
@@ -45,7 +45,7 @@ def test_more_blocks_than_are_listed_are_all_looked_at_again(tmp_path: Path) -> 
         if again:
             path.write_bytes(bytes(PAGE * BLOCKS))
 
-    healed = scan_segments([segment_of(path)], asked(), written_meanwhile)  # type: ignore[arg-type]
+    healed = scan_segments([segment_of(path)], query(), written_meanwhile)  # type: ignore[arg-type]
     assert (healed["wrong"], healed["uncounted"], healed["unchecked"]) == ([], 0, 0)
 
 
@@ -63,7 +63,7 @@ def test_a_file_that_could_not_be_opened_once_keeps_its_history(tmp_path: Path) 
     path, catalogue = tmp_path / "16384", tmp_path / "catalogue"
 
     def scanned() -> tuple[list[str], list[str]]:
-        told = asked(catalogue, compare=catalogue.exists())
+        told = query(catalogue, compare=catalogue.exists())
         found = scan_segments([segment], told, lambda *_: None)  # type: ignore[arg-type]
         return [each[2][0] for each in found["wrong"]], [label for label, _ in found["denied"]]
 

@@ -123,7 +123,7 @@ def test_what_a_user_says_counts_more_and_is_listed() -> None:
     assert study.settings_of(study.arms[0])["jit"] == "off"
     assert study.settings_of(study.control)["jit"] == "on"
     assert study.settings["shared_buffers"] == "2GB"
-    assert laid.beside({"jit": "off", "my.colour": "secret"}) == {"jit": "off"}
+    assert laid.start_settings({"jit": "off", "my.colour": "secret"}) == {"jit": "off"}
     listed = {(one.name, one.theirs, one.used, one.why) for one in laid.replaced}
     arm = "checksums=off+jit=off+my.colour=other"
     assert {

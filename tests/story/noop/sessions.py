@@ -97,7 +97,7 @@ class NoopCheckpointWatch:
     began_ns: int
 
     @property
-    def seen(self) -> Sequence[Checkpoint]:
+    def checkpoints(self) -> Sequence[Checkpoint]:
         """Those that the answers give so far."""
         return self.instance.checkpoints_between(self.began_ns, self.now_ns())
 

@@ -14,7 +14,7 @@ from steelyard.telemetry.doctor.examine import (
     CHECKS,
     clock_cost_ns,
     examine,
-    look_lately,
+    sample_recent_load,
     sync_time_us,
 )
 
@@ -29,19 +29,19 @@ def burn(seconds: float) -> None:
 
 
 def test_time_that_we_use_ourselves_is_not_that_of_others(tmp_path: Path) -> None:
-    ours = look_lately(tmp_path, 0.5, write=False, pause=burn)
+    ours = sample_recent_load(tmp_path, 0.5, write=False, pause=burn)
     assert ours.busy_processors is not None
-    used = look_lately(tmp_path, 0.5, write=False, pause=time.sleep)
+    used = sample_recent_load(tmp_path, 0.5, write=False, pause=time.sleep)
     assert used.busy_processors is not None
     assert ours.busy_processors < used.busy_processors + 0.8
 
 
 def test_a_durable_write_is_timed_and_its_file_is_gone(tmp_path: Path) -> None:
-    lately = look_lately(tmp_path, 0.1, write=True)
+    lately = sample_recent_load(tmp_path, 0.1, write=True)
     assert lately.sync_us is not None
     assert lately.sync_us > 0
     assert list(tmp_path.iterdir()) == []
-    assert look_lately(tmp_path, 0.1, write=False).sync_us is None
+    assert sample_recent_load(tmp_path, 0.1, write=False).sync_us is None
 
 
 @pytest.mark.long
@@ -83,14 +83,15 @@ def test_a_counter_that_cannot_be_read_ends_nothing(tmp_path: Path) -> None:
     def heats_up(seconds: float) -> None:
         (tmp_path / CPU / "cpu0/thermal_throttle/core_throttle_count").write_text("5\n")
 
-    lately = look_lately(tmp_path, 0, write=False, pause=heats_up, root=tmp_path)
+    lately = sample_recent_load(tmp_path, 0, write=False, pause=heats_up, root=tmp_path)
     assert lately.heat_events == 2
     found = {one.name: one for one in examine(tmp_path, lately, root=tmp_path)}
     assert found["heat"].level == "warning"
     assert found["heat"].seen == (
         "5 times since the start, 2 just now; could not be read of cpu1, cpu2"
     )
-    assert look_lately(tmp_path / CPU, 0, write=False, root=tmp_path / CPU).heat_events is None
+    cpu = tmp_path / CPU
+    assert sample_recent_load(cpu, 0, write=False, root=cpu).heat_events is None
 
 
 def test_files_that_are_not_as_they_should_be_cost_what_they_tell_and_no_more(
@@ -99,7 +100,7 @@ def test_files_that_are_not_as_they_should_be_cost_what_they_tell_and_no_more(
     for name, text in (("stat", "cpu0 some words\n"), ("meminfo", "MemTotal: much kB\n")):
         (tmp_path / "proc").mkdir(exist_ok=True)
         (tmp_path / "proc" / name).write_text(text)
-    lately = look_lately(tmp_path, 0, write=False, pause=lambda seconds: None, root=tmp_path)
+    lately = sample_recent_load(tmp_path, 0, write=False, pause=lambda seconds: None, root=tmp_path)
     assert lately.clock_ns is not None
     findings = examine(tmp_path, lately, root=tmp_path)
     assert len(findings) == len(CHECKS)
@@ -112,6 +113,6 @@ def test_files_that_are_not_as_they_should_be_cost_what_they_tell_and_no_more(
 
 
 def test_every_check_is_asked(tmp_path: Path) -> None:
-    findings = examine(tmp_path, look_lately(tmp_path, 0.1, write=False))
+    findings = examine(tmp_path, sample_recent_load(tmp_path, 0.1, write=False))
     assert len(findings) == len(CHECKS)
     assert all(one.to_json()["level"] in ("good", "note", "warning", "unseen") for one in findings)

@@ -130,7 +130,7 @@ def test_an_arm_with_places_of_its_own_has_the_profile_of_these_places(
     nvme, log = tmp_path / "nvme", tmp_path / "log"
     rooms = {tmp_path: 100 * GB, nvme: 60 * GB, log: 20 * GB}
     monkeypatch.setattr(proposing, "last_probe", lambda place, _: probed if place == nvme else None)
-    monkeypatch.setattr(proposing, "why_not_kept", lambda _: "")
+    monkeypatch.setattr(proposing, "why_not_cached", lambda _: "")
     monkeypatch.setattr(proposing, "free_disk", rooms.__getitem__)
 
     def ours(*overrides: str) -> Mapping[str, str]:

@@ -20,7 +20,7 @@ from steelyard.evaluation.threats import (
     pool_warmth,
     standbys,
     together,
-    work_done,
+    work,
 )
 from steelyard.model.estimate import Interval
 from steelyard.model.latency_goal import LatencyGoal
@@ -258,8 +258,8 @@ SAMPLES = (
     run.DatabasesOfOneServer(),
     run.ServersOfTheirOwn(),
     standbys.StandbyBehind("off", float(17 << 20), 1500.0),
-    work_done.ArrivalsNotBegun("off", 6, 303),
-    work_done.NoRowAtAll("off", "on", 4000),
-    work_done.NoRowOfArm("off", 1.0),
-    work_done.RowsUnlike("off", "on", -0.0202),
+    work.ArrivalsNotBegun("off", 6, 303),
+    work.NoRowAtAll("off", "on", 4000),
+    work.NoRowOfArm("off", 1.0),
+    work.RowsUnlike("off", "on", -0.0202),
 )

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study, write_study
-from steelyard.workloads.reading.chosen import scale_and_options
+from steelyard.workloads.reading.command_words import scale_and_options
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.option import Option
 from steelyard.workloads.reading.resolved import resolve_workload

@@ -46,7 +46,7 @@ def impossible(share: float) -> bool:
     return share > HIGHEST_SHARE
 
 
-def held_up(share: float) -> bool:
+def is_driver_bound(share: float) -> bool:
     """So much less latency than time that the driver, not the server, is measured."""
     return share < LOWEST_SHARE
 

@@ -183,13 +183,13 @@ def block_log_ratios(arm: ArmTotals, control: ArmTotals, metric: str) -> list[fl
     ]
 
 
-def log_metric(one: SliceTotals, clients: int, metric: str) -> float:
+def log_metric(slice_totals: SliceTotals, clients: int, metric: str) -> float:
     """ln of a slice's throughput (transactions per ns) or mean latency (ns); it completed some."""
     if metric == GEOMETRIC_MEAN:
-        return math.log(max(one.busy_ns, 1))
+        return math.log(max(slice_totals.busy_ns, 1))
     if metric == "throughput":
-        return math.log(clients * one.transactions / max(one.busy_ns, 1))
-    return math.log(max(one.latency_sum_ns, 1) / one.transactions)
+        return math.log(clients * slice_totals.transactions / max(slice_totals.busy_ns, 1))
+    return math.log(max(slice_totals.latency_sum_ns, 1) / slice_totals.transactions)
 
 
 def typical(block_ratios: list[float]) -> float:

@@ -86,17 +86,17 @@ def epochs_needed(sd: float, gap: float, alpha: float = ALPHAS[1], *, balanced: 
     if gap <= 0:
         return MOST_EPOCHS
 
-    def seen(n: int) -> bool:
+    def detects(n: int) -> bool:
         return sd * smallest_visible(n, alpha, balanced=balanced) <= gap
 
     low, high = FEWEST_FOR_VERDICT, MOST_EPOCHS
-    if seen(low):
+    if detects(low):
         return low
-    if not seen(high):
+    if not detects(high):
         return MOST_EPOCHS
-    while high - low > 2:  # seen is monotone in n; both ends stay even
+    while high - low > 2:  # monotone in n; both ends stay even
         middle = (low + high) // 4 * 2
-        low, high = (low, middle) if seen(middle) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return high
 
 

@@ -61,7 +61,7 @@ def doctor(
     from steelyard.cli.views.machine.doctor_view import doctor_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
-    from steelyard.telemetry.doctor.examine import findings, look_lately
+    from steelyard.telemetry.doctor.examine import findings, sample_recent_load
     from steelyard.telemetry.doctor.finding import HostFacts, PlannedServers
     from steelyard.telemetry.drives.reading import read_drives
     from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
@@ -74,7 +74,7 @@ def doctor(
     typer.echo(f"looking for {seconds:g} s at what else runs here", err=True)
     host = HostFacts(
         location,
-        lately=look_lately(location, seconds, write=write),
+        lately=sample_recent_load(location, seconds, write=write),
         drives=read_drives(location),
         io_uring=_io_uring_builds(),
         planned=planned,

@@ -65,7 +65,7 @@ def list_engines(
     builds, others = discovered(), mysql.discovered()
     for directory in bindir or []:
         if _is_mysql(directory):
-            others.append(mysql.found_in(directory, account))
+            others.append(mysql.discover_in(directory, account))
             continue
         identity = find_postgres("", directory, account).identity
         builds.append(DiscoveredBuild("", Build(Path(identity.bindir), "bindir"), identity))
@@ -166,7 +166,7 @@ def _listed(name: str) -> tuple[dict[str, Any], str] | None:
 
 
 Added = tuple[dict[str, Any], list[str]]
-"""What was added, and what is said of it."""
+"""The added engine as `--json` prints it, and the lines for a terminal."""
 
 
 def _added(source: str | Path, name: str | None, account: str | None) -> Added:
@@ -202,7 +202,7 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None) -> Ad
         added = add_directory(what, name, chosen, cache)
     build = DiscoveredBuild(added.name, added.build, added.identity)
     facts = {"package": added.package, "integrity": added.integrity}
-    files = [asdict(each) for each in added.brought]
+    files = [asdict(each) for each in added.fetched_packages]
     first = f"{added.name}: PostgreSQL {added.identity.version}, {added.identity.builder}"
     document = {**engine_facts(build, cache), **facts, "brought": files}
     return document, [first, _use(added.name)]
@@ -225,9 +225,9 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added
     facts = mysql_facts(DiscoveredBuild(added.name, added.build, added.identity, added.provenance))
     product = f"{PRODUCTS[added.identity.kind]} {added.identity.version}"
     lines = [f"{added.name}: {product}, {added.provenance.words(added.added[:10])}"]
-    for each in added.brought:
+    for each in added.fetched_packages:
         lines.append(f"{each.file}: SHA-512 {each.sha512}{' as known' if each.pinned else ''}")
-    document = {**facts, "brought": [asdict(each) for each in added.brought]}
+    document = {**facts, "brought": [asdict(each) for each in added.fetched_packages]}
     return document, [*lines, _use(added.name)]
 
 

@@ -97,14 +97,14 @@ def probe(
 def _stored_probe(location: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
-    from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
+    from steelyard.tuning.probe.cached_probe import last_probe, why_not_cached
     from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
     require_accessible(location, otherwise=ANOTHER_DIRECTORY)
     latest = last_probe(location, cache)
     if latest is not None:
         return latest
-    why_not = why_not_kept(location)
+    why_not = why_not_cached(location)
     if why_not:
         raise UsageError(f'no probe of "{location}" can be kept: {why_not}')
     raise UsageError(

@@ -55,7 +55,7 @@ def list_workloads(
 ) -> None:
     """List the workloads, or what can be chosen about one."""
     from steelyard.cli.views.workload_view import list_lines, workload_facts, workload_lines
-    from steelyard.workloads.reading.chosen import workload_of
+    from steelyard.workloads.reading.command_words import workload_of
     from steelyard.workloads.reading.folder import find_workload, known_workloads
 
     if name is None:
@@ -110,7 +110,7 @@ def load_workload(
     from steelyard.cli.views.workload_view import load_line
     from steelyard.cli.weighing.together import copying_machines
     from steelyard.engines.adapters import workload_database
-    from steelyard.workloads.reading.chosen import scale_and_options, workload_of
+    from steelyard.workloads.reading.command_words import scale_and_options, workload_of
     from steelyard.workloads.reading.dialects import GENERIC
     from steelyard.workloads.reading.folder import find_workload
 

@@ -17,7 +17,7 @@ from steelyard import _core
 from steelyard.cli.command_line import say
 from steelyard.cli.options.drive_options import DriveOptions
 from steelyard.cli.options.drive_parameters import BUILTIN_NAMES
-from steelyard.cli.views.drive_summary import Driven, readable
+from steelyard.cli.views.drive_summary import Driven, summary_lines
 from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
@@ -134,7 +134,7 @@ def _show(driven: Driven, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(driven.to_json()) + "\n")
     else:
-        sys.stdout.write("\n".join(readable(driven)) + "\n")
+        sys.stdout.write("\n".join(summary_lines(driven)) + "\n")
 
 
 def _require_work(driven: Driven) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What was said about the data on the command line."""
+    """The options about external data: `--from`, `--database`, `--config`, `--yes`, `--as`."""
 
     place: str | None
     database: str | None
@@ -154,12 +154,12 @@ def _backed_up(
     except BaseException:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    settings = _kept_settings(server, directory.with_name(f"{directory.name}.conf"))
+    settings = _write_settings(server, directory.with_name(f"{directory.name}.conf"))
     partial = server.partial_for(database)
     return BackedUp(directory / "data", settings, partial, database, server.slots)
 
 
-def _kept_settings(server: RunningServer, file: Path) -> Path:
+def _write_settings(server: RunningServer, file: Path) -> Path:
     """The server's settings as a file, which a resumed weighing reads again."""
     from steelyard.engines.postgres.intake.running import reported_settings
     from steelyard.engines.postgres.life.configuration_text import configuration_text

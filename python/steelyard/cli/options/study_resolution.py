@@ -1,4 +1,4 @@
-"""Makes of what a command says the study that is weighed, step by step, or that of a record."""
+"""Resolves the study to weigh from the arguments of a command, or from the record it resumes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from steelyard.workloads.reading.resolved import resolve, resolve_workload
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """A study as it was asked for."""
+    """The arguments of a command that decide which study is weighed."""
 
     name: str | None
     """Built in, or a file; None: that of the record."""
     changes: Sequence[str]
     control: str | None
-    """What `--control` says, and `arm` what `--arm` does."""
+    """The value of `--control`; `arm`: that of `--arm`."""
     arm: str | None
     resume: Path | None
     """The record to go on with."""
     account: str | None
     """Of the servers."""
     agreed: bool
-    """To write at an address."""
+    """Whether the user agreed (`--yes`) that scripts write at an address."""
 
 
 def names_version(changes: Sequence[str]) -> bool:

@@ -50,7 +50,7 @@ def changes_of(
 
 
 def _workload(text: str) -> str:
-    from steelyard.workloads.reading.chosen import workload_of
+    from steelyard.workloads.reading.command_words import workload_of
 
     return workload_of(text, f"The built-in one is --set workload={text}.")
 

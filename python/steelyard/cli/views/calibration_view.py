@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from steelyard.cli.views.interval_chart import column, tick_labels
+from steelyard.cli.views.interval_chart import column, draw_bar, tick_labels
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.cli.views.verdict_view import record_lines, verdict_threats
 from steelyard.record.contrast import ContrastLine
@@ -99,11 +99,7 @@ def _row(contrast: ContrastLine, x: Linear) -> str:
     low, middle, high, true = _places(contrast)
     row = [" "] * (int(x.end) + 1)
     if middle is not None and (low is not None or high is not None):
-        first = 0 if low is None else column(low, x)
-        last = len(row) - 1 if high is None else column(high, x)
-        row[first : last + 1] = "─" * (last - first + 1)
-        row[first] = "◂" if low is None else "├"
-        row[last] = "▸" if high is None else "┤"
+        draw_bar(row, low, high, x)
     if middle is not None:
         row[column(middle, x)] = "●"
     if true is not None:

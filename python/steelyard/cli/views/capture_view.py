@@ -14,7 +14,7 @@ from steelyard.model.units import NS_PER_S, format_duration, format_share
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
-from steelyard.workloads.reading.chosen import folder_word
+from steelyard.workloads.reading.command_words import folder_word
 
 
 def capture_lines(

@@ -55,7 +55,7 @@ class Driven:
         return facts if self.ramp is None else facts | {"ramp": self.ramp.to_json()}
 
 
-def readable(driven: Driven) -> list[str]:
+def summary_lines(driven: Driven) -> list[str]:
     """The lines of a summary."""
     load = driven.load
     latency = load.latency_us

@@ -55,13 +55,18 @@ def interval_line(interval: PercentInterval, x: Linear) -> str:
     if low is None and high is None:
         row[column(middle, x)] = "○"
         return "".join(row).rstrip()
+    draw_bar(row, low, high, x)
+    row[column(middle, x)] = "●"
+    return "".join(row).rstrip()
+
+
+def draw_bar(row: list[str], low: float | None, high: float | None, x: Linear) -> None:
+    """Draw `├─────┤` into a row of characters; an end that is None is open, at the row's edge."""
     first = 0 if low is None else column(low, x)
     last = len(row) - 1 if high is None else column(high, x)
     row[first : last + 1] = "─" * (last - first + 1)
     row[first] = "◂" if low is None else "├"
     row[last] = "▸" if high is None else "┤"
-    row[column(middle, x)] = "●"
-    return "".join(row).rstrip()
 
 
 def axis_lines(x: Linear, margin_percent: float) -> list[str]:

@@ -108,7 +108,7 @@ class PlainView:
         """The note as a line."""
         self._write(f"note: {text}")
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """The verdict's sentence."""
         self._write(verdict_line(verdict))
 
@@ -193,7 +193,7 @@ class LiveView:
         self._print(f"· {text}", "dim")
         self._draw()
 
-    def done(self, verdict: Verdict) -> None:
+    def verdict(self, verdict: Verdict) -> None:
         """Clears the view: the summary that follows holds all of it."""
         self._live.transient = True
         self._print("", "")
@@ -223,7 +223,7 @@ class LiveView:
             if number == 0:
                 self._draw_dots(picture, contrast, width)
             self._draw_chart(picture, contrast, width)
-        picture.append(_joined(self._left, self._next_look(), self._stage), "dim")
+        picture.append(_joined(self._left, self._next_verdict_text(), self._stage), "dim")
         return picture
 
     def _margin(self) -> float:
@@ -257,10 +257,10 @@ class LiveView:
         if contrast.arm in self._why:
             picture.append(f"{' ' * _LABEL}why, so far: {self._why[contrast.arm]}\n", "dim")
 
-    def _next_look(self) -> str:
+    def _next_verdict_text(self) -> str:
         """Until a planned look nothing is decided, and the view says so."""
         done = len(self._readings)
-        ahead = [look for look in self._plan.looks if look > done] if self._plan else []
+        ahead = [look for look in self._plan.decision_epochs if look > done] if self._plan else []
         if not ahead or (self._plan and self._plan.open_ended):
             return ""
         return f"no verdict before epoch {ahead[0]}"

@@ -36,7 +36,8 @@ def plan_lines(plan: Plan) -> list[str]:
 def _further_parts(plan: Plan) -> list[str]:
     own_data = [f"own data of {' and '.join(plan.sql)}"] if plan.sql else []
     ways = [f"{arm} by {way}" for arm, way in plan.connect.items()]
-    parts = [f"placement {plan.placement}", *own_data, *ways, looks_text(plan), f"seed {plan.seed}"]
+    parts = [f"placement {plan.placement}", *own_data, *ways]
+    parts += [verdict_epochs_text(plan), f"seed {plan.seed}"]
     if plan.left_out:
         share = 100 * sum(script.share for script in plan.left_out)
         kinds = "1 script" if len(plan.left_out) == 1 else f"{len(plan.left_out)} scripts"
@@ -57,7 +58,7 @@ def epoch_text(n: int, plan: Plan | None) -> str:
     return f"epoch {n} of {plan.epochs}" if plan and n <= plan.epochs else f"epoch {n}"
 
 
-def looks_text(plan: Plan) -> str:
+def verdict_epochs_text(plan: Plan) -> str:
     """When a verdict may fall: `"looks after epoch 8 and 12"`."""
     if plan.open_ended:
         return "a look after every epoch"

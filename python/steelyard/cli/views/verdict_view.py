@@ -25,7 +25,7 @@ from steelyard.report.answer.scripts import (
 )
 from steelyard.report.answer.what_next import next_lines
 from steelyard.report.build_differences import default_lines, loads_line
-from steelyard.report.devices import figure_rows, not_available, told_names, used_figures
+from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (
@@ -224,7 +224,7 @@ def _devices(verdict: Verdict, width: int) -> list[str]:
     for contrast in verdict.contrasts:
         rows = figure_rows(used_figures(devices, contrast.arm))
         lines += (
-            contrast_table(told_names(devices), contrast.control, contrast.arm, rows, width)
+            contrast_table(devices_text(devices), contrast.control, contrast.arm, rows, width)
             if rows
             else []
         )

@@ -26,7 +26,7 @@ from steelyard.history.bisect import (
     Bisected,
     BisectPlan,
     bisect,
-    epochs_wanted,
+    epochs_required,
     require_places,
     words,
 )
@@ -206,7 +206,7 @@ class _Weighings:
         budget = study.budget
         longer = 2 if attempt else 1
         budget = budget.times(longer).model_copy(
-            update={"epochs": (budget.epochs or epochs_wanted(len(self.plan.places))) * longer}
+            update={"epochs": (budget.epochs or epochs_required(len(self.plan.places))) * longer}
         )
         control = study.control.model_copy(update={"name": "first"})
         return study.model_copy(update={"control": control, "arms": tuple(arms), "budget": budget})

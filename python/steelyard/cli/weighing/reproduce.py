@@ -69,7 +69,7 @@ FETCHED = "npm-"
 
 
 def missing_engines(weighings: Iterable[Sequence[str]], account: str | None) -> list[str]:
-    """What `steelyard engines add` is to be given, each once; `weighings`: what stands after
+    """Versions to fetch by `steelyard engines add`, each once; `weighings`: the arguments of each
     `steelyard weigh`."""
     builds = {
         (study.engine, arm.version): None
@@ -79,11 +79,11 @@ def missing_engines(weighings: Iterable[Sequence[str]], account: str | None) -> 
         for arm in study.every_arm
         if arm.bindir is None
     }
-    lost = [version for engine, version in builds if not _is_found(engine, version, account)]
+    lost = [version for engine, version in builds if not _is_installed(engine, version, account)]
     return list(dict.fromkeys(version.removeprefix(FETCHED) for version in lost))
 
 
-def bring_engines(missing: Sequence[str], account: str | None) -> None:
+def fetch_engines(missing: Sequence[str], account: str | None) -> None:
     """Add each as `steelyard engines add` does; EngineError: which of them are to be added first,
     as one could not be."""
     if missing:
@@ -146,7 +146,7 @@ def _require_known(step: ReproductionStep, key: str, known: Collection[str]) -> 
             )
 
 
-def _is_found(engine: str, version: str, account: str | None) -> bool:
+def _is_installed(engine: str, version: str, account: str | None) -> bool:
     try:
         adapter(engine).find_arms([BuildRequest(version)], account, contrib=False)
     except EngineError:
@@ -189,7 +189,7 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     if not study.steps:
         _say_why_not(study, as_json=request.as_json)
         return
-    chosen = study.chosen(request.only, longer=request.longer)
+    chosen = study.steps_to_weigh(request.only, longer=request.longer)
     if not chosen and request.only is None:
         raise UsageError(
             f"every step of {study.name} takes more than half an hour",
@@ -205,7 +205,7 @@ def begin_reproduction(request: ReproduceRequest) -> None:
     name = request.name if ours else str(Path(request.name).absolute())
     plan = {"format": 1, "name": name, "steps": steps, "account": request.account}
     # Before the folder is made: where an engine cannot be had, nothing is left behind.
-    bring_engines(missing_engines(steps.values(), request.account), request.account)
+    fetch_engines(missing_engines(steps.values(), request.account), request.account)
     if study.probe:
         probe_first()
     campaign = REPETITION.begin(request.record, f"reproduce/{study.name}", plan)
@@ -225,11 +225,11 @@ def resume_reproduction(folder: Path, account: str | None, *, as_json: bool) -> 
     plan = campaign.plan()
     steps, account = plan["steps"].items(), account or plan["account"]
     left = [arguments for name, arguments in steps if _outcome(folder / name) is None]
-    bring_engines(missing_engines(left, account), account)
+    fetch_engines(missing_engines(left, account), account)
     _go_on(campaign, as_json=as_json)
 
 
-def found_in(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:
+def completed_outcomes(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:
     """What the steps of a folder came to; those that are not complete are not in it."""
     outcomes: dict[str, Verdict | Swept] = {}
     for step in study.steps:
@@ -255,7 +255,7 @@ def _go_on(campaign: Campaign, *, as_json: bool) -> None:
         for number, (name, arguments) in enumerate(plan["steps"].items(), 1):
             say(f"step {number} of {len(plan['steps'])}: {steps[name].question}")
             _weigh(steps[name], arguments, campaign, campaign.account or plan["account"])
-    outcomes: Found = found_in(folder, study)
+    outcomes: Found = completed_outcomes(folder, study)
     text = page(study, outcomes, machine_of(folder))
     write_whole(folder / PAGE, text)
     judged = {name: outcome.to_json() for name, outcome in outcomes.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from steelyard.fleet.load_generators.drivers import CrowdDrivers
+    from steelyard.fleet.load_generators.drivers import DriverGroups
     from steelyard.fleet.row_copying import LoadMachines
     from steelyard.model.endpoint import Endpoint
     from steelyard.study.study import Study
@@ -25,7 +25,7 @@ def machine_changes(machines: int | None) -> list[str]:
 
 
 @contextmanager
-def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None]:
+def load_machines(study: Study, ray: str | None) -> Iterator[DriverGroups | None]:
     """The drivers of the study's load machines, reserved until the end; None where this machine
     drives the load. `ray`: the address of their cluster.
 
@@ -36,11 +36,11 @@ def load_machines(study: Study, ray: str | None) -> Iterator[CrowdDrivers | None
             raise UsageError(_MORE)
         yield None
         return
-    from steelyard.fleet.load_generators.drivers import CrowdDrivers
+    from steelyard.fleet.load_generators.drivers import DriverGroups
     from steelyard.fleet.on_ray.machines import RayMachines
 
     reserved = RayMachines(study.workload.machines, ray)
-    drivers = CrowdDrivers(reserved, study.workload.threads or None)
+    drivers = DriverGroups(reserved, study.workload.threads or None)
     try:
         yield drivers
     finally:

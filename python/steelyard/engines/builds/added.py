@@ -190,7 +190,7 @@ def require_name(chosen: str, prefixes: Collection[str] = GIVEN) -> None:
         )
 
 
-def taken(chosen: str, directory: Path | str) -> UsageError:
+def name_conflict(chosen: str, directory: Path | str) -> UsageError:
     """The error where a name is that of another engine."""
     return UsageError(
         f'name "{chosen}" is taken by the engine in "{directory}"',

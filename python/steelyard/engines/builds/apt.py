@@ -41,7 +41,7 @@ def offered(
     """
     command = [_program("apt-cache", names[0]), *options, "madison", *names]
     done = run_tool(command, directory, names[0], _ENGLISH)
-    rows = [line.split("|") for line in done.said.decode(errors="replace").splitlines()]
+    rows = [line.split("|") for line in done.output.decode(errors="replace").splitlines()]
     return [(row[0].strip(), row[1].strip()) for row in rows if len(row) == 3]
 
 
@@ -52,7 +52,7 @@ def records(
     "Depends"."""
     command = [_program("apt-cache", names[0]), *options, "show", *names]
     done = run_tool(command, directory, names[0], _ENGLISH)
-    text = done.said.decode(errors="replace")
+    text = done.output.decode(errors="replace")
     return [dict(_FIELD.findall(record)) for record in text.split("\n\n") if record.strip()]
 
 
@@ -104,7 +104,7 @@ def _source(directory: Path) -> str:
     command += ["--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]
     done = run_tool(command, directory, "the sources of apt", _ENGLISH)
     # The source of security updates has neither of the suites that are wanted.
-    lines = [line for line in done.said.decode().split() if "-security" not in line]
+    lines = [line for line in done.output.decode().split() if "-security" not in line]
     if not lines:
         raise EngineError(
             "could not fetch packages of Debian: apt has no source of Debian's packages",

@@ -44,7 +44,7 @@ def mark(tree: Path, program: Path) -> str:
     return hashlib.sha256(stamp.encode()).hexdigest()[:12]
 
 
-def copy_once(cache: Cache, name: str, original: Path, fill: Callable[[Path], None]) -> Path:
+def copy_to_cache(cache: Cache, name: str, original: Path, fill: Callable[[Path], None]) -> Path:
     """The directory `name` of the cache's copies, filled by `fill` if it is not there yet, and
     readable for every account. `original` is what is copied, for the error."""
     home = cache.binaries / name

@@ -105,7 +105,7 @@ class Npm:
         ]
         command += ["--no-update-notifier"]
         done = run_tool(command, directory, what, {"NO_COLOR": "1"})
-        answer = _read(done.said)
+        answer = _read(done.output)
         if done.status != 0 or answer is None:
             raise _failure(what, answer, done.errors)
         return answer

@@ -20,7 +20,7 @@ class ToolOutcome:
     """How a tool ended, and what it wrote."""
 
     status: int
-    said: bytes
+    output: bytes
     errors: str
 
 

@@ -96,7 +96,7 @@ class CheckpointWatch(Protocol):
     """Watching of one server's checkpoints, from its making to `close`."""
 
     @property
-    def seen(self) -> Sequence[Checkpoint]:
+    def checkpoints(self) -> Sequence[Checkpoint]:
         """Those seen so far, in order; the last may be under way."""
 
     def pulse(self) -> WalCounters | None:

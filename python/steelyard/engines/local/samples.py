@@ -33,7 +33,7 @@ class ProcessSample:
 
     @property
     def still(self) -> bool:
-        """It was stopped or has ended: it does nothing until somebody continues it."""
+        """Whether the process is stopped or has ended, so that it uses no processor time."""
         return self.state in "TtZX"
 
 

@@ -52,7 +52,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     if ignored is not None:
         raise ServerError(f"{name} refuses the settings: {ignored[1]}")
     _refuse_removed(name, normal(settings), _REMOVED.findall(output))
-    _require_taken(name, normal(settings), listed_in(output))
+    _require_unchanged(name, normal(settings), listed_in(output))
 
 
 def _refuse_removed(name: str, settings: Mapping[str, str], removed: Collection[str]) -> None:
@@ -65,7 +65,7 @@ def _refuse_removed(name: str, settings: Mapping[str, str], removed: Collection[
             )
 
 
-def _require_taken(
+def _require_unchanged(
     name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
 ) -> None:
     """ServerError for a value that the server takes as another one: 5.7 does so silently."""

@@ -45,7 +45,12 @@ from steelyard.engines.postgres.settings import (
     memory_need,
     validate_settings,
 )
-from steelyard.engines.postgres.sql.checkpoints import TOLD_BY, cycle_of, log_limit, scaled
+from steelyard.engines.postgres.sql.checkpoints import (
+    CHECKPOINT_LOG_SETTINGS,
+    cycle_of,
+    log_limit,
+    scaled,
+)
 from steelyard.engines.postgres.sql.counters import counting
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
@@ -179,7 +184,7 @@ class Postgres:
     @property
     def log_checkpoints(self) -> Settings:
         """With which the log reports checkpoints; on by default only from 15 on."""
-        return {"log_checkpoints": TOLD_BY["log_checkpoints"][0]}
+        return {"log_checkpoints": CHECKPOINT_LOG_SETTINGS["log_checkpoints"][0]}
 
     def cycle(self, settings: Settings) -> Cycle:
         """How far apart checkpoints are by settings as a server reports them."""

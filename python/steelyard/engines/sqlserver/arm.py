@@ -107,7 +107,7 @@ class SqlServerArm:
     def __init__(self, server: Endpoint, settings: Mapping[str, str]) -> None:
         """`settings`: options of its database. UsageError: there are no such."""
         self._server = server
-        self._options = owned.chosen(settings)
+        self._options = owned.complete_options(settings)
         self._sets_recovery = "recovery" in settings
         self._given: OwnedDatabase | None = None
         self._pulse: Session | None = None

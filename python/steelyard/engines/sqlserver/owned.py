@@ -267,7 +267,7 @@ SELECT page_verify_option_desc AS page_verify,
 """The options of a database by the names that arms give them, and others beside them."""
 
 
-def chosen(settings: Mapping[str, str]) -> dict[str, str]:
+def complete_options(settings: Mapping[str, str]) -> dict[str, str]:
     """Every option with its value, in capital letters: an arm's own, else the default. UsageError:
     no option of a database, or no value of it."""
     for name in settings:

@@ -51,7 +51,7 @@ class _Comparison:
 
     control: PlanNode
     arm: PlanNode
-    found: list[tuple[int, str]] = field(default_factory=list)  # (rank, name)
+    changes: list[tuple[int, str]] = field(default_factory=list)  # (rank, name)
     control_lines: set[int] = field(default_factory=set)
     arm_lines: set[int] = field(default_factory=set)
 
@@ -70,8 +70,8 @@ class _Comparison:
         """Compare every pair, then add what only one plan has."""
         different = [pair for pair in self._matching.pairs if _differ(pair)]
         for pair in different:
-            self._tell(pair)
-        self._tell_order()
+            self._record_change(pair)
+        self._record_order()
         flipped = [pair for pair in different if "join" in map(family, (pair.control, pair.arm))]
         served = {
             id(child)
@@ -86,11 +86,11 @@ class _Comparison:
             for node in nodes:
                 lines.add(node.line)
                 if id(node) not in served and not self._follows(node):
-                    self.found.append((len(_RANKS), f"{_named(node)} {what}"))
-        names = dict.fromkeys(name for _, name in sorted(self.found, key=lambda flip: flip[0]))
+                    self.changes.append((len(_RANKS), f"{_named(node)} {what}"))
+        names = dict.fromkeys(name for _, name in sorted(self.changes, key=lambda flip: flip[0]))
         return Flips(tuple(names), frozenset(self.control_lines), frozenset(self.arm_lines))
 
-    def _tell(self, pair: Pair) -> None:
+    def _record_change(self, pair: Pair) -> None:
         self.control_lines.update(_own_lines(pair.control))
         self.arm_lines.update(_own_lines(pair.arm))
         ours, theirs = pair.control, pair.arm
@@ -108,9 +108,9 @@ class _Comparison:
         ]
         of = f" of {_sources(ours)}" if kind == "join" and self._several_joins else ""
         rank = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
-        self.found.append((rank, f"{labels[0]} → {labels[1]}{of}"))
+        self.changes.append((rank, f"{labels[0]} → {labels[1]}{of}"))
 
-    def _tell_order(self) -> None:
+    def _record_order(self) -> None:
         moved = [pair for pair in self._matching.pairs if pair.moved]
         if moved:
             first = [
@@ -118,7 +118,7 @@ class _Comparison:
                 for joins in ([pair.control for pair in moved], [pair.arm for pair in moved])
             ]
             order = " → ".join(f"{_sources(join)} first" for join in first)
-            self.found.append((_RANKS.index("order"), f"join order: {order}"))
+            self.changes.append((_RANKS.index("order"), f"join order: {order}"))
 
     def _follows(self, node: PlanNode) -> bool:
         """Whether a node goes with a hash join, or with workers, that only one plan has."""

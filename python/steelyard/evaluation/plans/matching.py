@@ -105,7 +105,8 @@ def _role(node: PlanNode) -> Hashable:
 
 
 def _loose_role(node: PlanNode) -> Hashable:
-    """The same where a partition stands for its table: PostgreSQL numbers their aliases."""
+    """As `_role`, but without the number in the alias of a partition (`orders_1` → `orders`), so
+    that the scan of a partition matches that of its table."""
     kind = family(node)
     return kind, _base(node.alias) if node.alias else frozenset(map(_base, node.sources()))
 
@@ -218,7 +219,7 @@ def match_times(plans: Iterable[str], rows: Sequence[Statement]) -> dict[str, St
             continue  # a backslash command
         opening = f"{script}: {begins}"
         same = next(
-            (statement for statement in left if _begins_alike(_plain(statement), opening)), None
+            (statement for statement in left if _is_beginning(_plain(statement), opening)), None
         )
         if same is not None:
             matched[same] = row
@@ -235,7 +236,7 @@ def statement_place(name: str) -> tuple[str, int, str]:
     return parts[1], int(parts[2]), parts[3]
 
 
-def _begins_alike(planned: str, line: str) -> bool:
+def _is_beginning(planned: str, line: str) -> bool:
     """Whether a statement begins with a line, or is the first of several on it."""
     return planned.startswith(line) or line.startswith(f"{planned};")
 

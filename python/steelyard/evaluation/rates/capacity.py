@@ -237,7 +237,7 @@ def _few_clients(
     latency_ns = sum(part.latency_sum_ns for part in parts)
     lag_ns = sum(part.visit.lag_ns for part in parts if part.visit is not None)
     elapsed_ns = sum(arm_totals.elapsed_ns for arm_totals in totals) * len(plan.processors)
-    wanted_us = [_wanted_us(epoch, arm) for epoch in epochs]
+    wanted_us = [_runnable_us(epoch, arm) for epoch in epochs]
     wanted_ns = float(np.sum(wanted_us)) * NS_PER_US + sum(
         arm_totals.driver_cpu_ns for arm_totals in totals
     )
@@ -248,7 +248,7 @@ def _few_clients(
         yield ClientsTooFew(arm, plan.clients, share, busy)
 
 
-def _wanted_us(epoch: EpochTotals, arm: str) -> float:
+def _runnable_us(epoch: EpochTotals, arm: str) -> float:
     """Time on processors, and runnable without one where that is counted."""
     queue_us = epoch.amount(arm, SESSION_QUEUE)
     return epoch.amount(arm, SERVER_CPU) + (0.0 if math.isnan(queue_us) else queue_us)

@@ -110,7 +110,7 @@ def checkpoint_distance(
         configured = by_settings(settings.get(name, {}))
         if weighed is None or configured is None:
             return
-        if weighed.seconds < FAR_SHORTER * _reached_seconds(configured, weighed):
+        if weighed.seconds < FAR_SHORTER * _expected_seconds(configured, weighed):
             shortened = name, weighed, configured
     if shortened is None:
         return
@@ -157,7 +157,7 @@ def by_settings(settings: Mapping[str, str]) -> Distance | None:
     return Distance(timeout, limit * (1 << 20) / (1 + target))
 
 
-def _reached_seconds(configured: Distance, weighed: Distance) -> float:
+def _expected_seconds(configured: Distance, weighed: Distance) -> float:
     """When the settings would have made a checkpoint, had log been written as fast as here."""
     rate = weighed.wal_bytes / weighed.seconds if weighed.seconds else 0.0
     return min(configured.seconds, configured.wal_bytes / rate) if rate else configured.seconds

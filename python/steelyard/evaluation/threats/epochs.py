@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.analysis.checks.drops import unequal
-from steelyard.analysis.checks.littles_law import held_up, hides_stalls, impossible
+from steelyard.analysis.checks.littles_law import hides_stalls, impossible, is_driver_bound
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed
@@ -182,7 +182,7 @@ def threats_of_epochs(
 def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[Observation]:
     d = np.array([epoch.d for epoch in epochs], dtype=float)
     slots = [(epoch.slots.get(arm), epoch.slots.get(control)) for epoch in epochs]
-    orders = [_who_first(epoch, arm, control) for epoch in epochs]
+    orders = [_started_first(epoch, arm, control) for epoch in epochs]
     check = place_check(d, slots)
     if check.alarms:
         yield SlotsDiffer(check)
@@ -194,7 +194,7 @@ def _places(epochs: Sequence[EpochReading], arm: str, control: str) -> Iterator[
         yield StartOrderMatters(check)
 
 
-def _who_first(epoch: EpochReading, arm: str, control: str) -> bool | None:
+def _started_first(epoch: EpochReading, arm: str, control: str) -> bool | None:
     if arm in epoch.start_order and control in epoch.start_order:
         return epoch.start_order.index(arm) < epoch.start_order.index(control)
     return None
@@ -259,7 +259,7 @@ def _littles_law(epochs: Sequence[EpochReading], arm: str, control: str) -> Iter
         if not finite:
             continue
         share = float(np.median(finite))
-        if impossible(share) or held_up(share):
+        if impossible(share) or is_driver_bound(share):
             yield LatenciesFill(name, share)
     yield from _border(epochs, arm, control)
 

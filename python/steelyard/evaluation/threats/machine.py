@@ -68,7 +68,7 @@ def machine_threats(
     first: dict[str, tuple[int, Observation]] = {}
     times: dict[str, int] = {}
     for epoch in epochs:
-        observations = (*_seen_once(epoch.line, usable, ignored), *_others(epoch.line))
+        observations = (*_memoized_observations(epoch.line, usable, ignored), *_others(epoch.line))
         for observation in observations:
             first.setdefault(observation.name, (epoch.totals.epoch, observation))
         for name in {observation.name for observation in observations}:
@@ -127,7 +127,7 @@ def _warning(change: DriveChange, after: DriveHealth, phrase: str) -> DriveWarni
     return DriveWarning(after.device, phrase, new=phrase in change.new_warnings)
 
 
-def seen_in(
+def epoch_observations(
     epoch: EpochLine, processors: Sequence[int], expected: Collection[str] = ()
 ) -> list[Observation]:
     """What was seen of the machine in one epoch."""
@@ -138,13 +138,15 @@ def seen_in(
         for reading in epoch.machine
         if reading.name not in expected
     }
-    return seen_on(values, processors) if values else []
+    return machine_observations(values, processors) if values else []
 
 
-_seen_once = memoize_by_identity(seen_in)
+_memoized_observations = memoize_by_identity(epoch_observations)
 
 
-def seen_on(values: Mapping[str, float], processors: Sequence[int]) -> list[Observation]:
+def machine_observations(
+    values: Mapping[str, float], processors: Sequence[int]
+) -> list[Observation]:
     """What the readings of one epoch leave to doubt, by name (telemetry/host.py)."""
     observations = [*_withheld_time(values), *_nearly_full(values), *_changed(values)]
     if len(processors) == 1:

@@ -34,14 +34,14 @@ FEWEST_EPOCHS = 4
 
 @dataclass(frozen=True, slots=True)
 class ReadsFell:
-    """Blocks that an arm read a transaction, where they fell while it was measured."""
+    """Blocks read by a transaction of an arm (of BLOCK_BYTES), which fell while it was measured."""
 
     arm: str
     first: float
     """In the first part of an epoch, or the first half of a turn."""
     last: float
     level: float | None
-    """Where they lead; None: they are of turns, whose halves do not say it."""
+    """The level that the reads approach; None: in turns, where two halves do not determine it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def together_threats(
     usable = [e for e in epochs if e.arms[control].together and e.arms[arm].together]
     if usable:
         yield from _apart(usable, control, arm)
-        yield from _held_up(usable, control, arm)
+        yield from _slow_machines(usable, control, arm)
         yield from _counted_apart(usable)
 
 
@@ -131,7 +131,7 @@ def _apart(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Ob
         yield MachinesFartherApart(farther, nearer, abs(mean))
 
 
-def _held_up(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
+def _slow_machines(epochs: Sequence[EpochTotals], control: str, arm: str) -> Iterator[Observation]:
     both = [_machines(_of(epochs, name)) for name in (control, arm)]
     for name in sorted({name for machines in both for name in machines}):
         totals = [machines[name] for machines in both if name in machines]

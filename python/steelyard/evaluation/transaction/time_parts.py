@@ -106,7 +106,7 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
 
     `epochs`: those that both arms survived.
     """
-    pairs = _alike(
+    pairs = _comparable_pairs(
         [(transaction_time(epoch, control), transaction_time(epoch, arm)) for epoch in epochs]
     )
     if len(pairs) < 2:
@@ -136,7 +136,7 @@ def time_parts(epochs: Sequence[EpochTotals], control: str, arm: str) -> TimePar
     )
 
 
-def _alike(
+def _comparable_pairs(
     pairs: Sequence[tuple[TransactionTime | None, TransactionTime | None]],
 ) -> list[Pair]:
     """The epochs in which both arms show the same parts: those that most epochs show, since one
@@ -183,7 +183,7 @@ def transaction_time(epoch: EpochTotals, arm: str) -> TransactionTime | None:
     if CLIENT not in parts or totals.driver_queue_share is None:
         return TransactionTime(parts, client_cpu_us=None, beside_cpu_us=0.0)
     client_us = totals.driver_cpu_ns / totals.transactions / NS_PER_US
-    return TransactionTime(parts, min(client_us, parts[CLIENT]), _beside_us(epoch, arm))
+    return TransactionTime(parts, min(client_us, parts[CLIENT]), _background_us(epoch, arm))
 
 
 def parts_of(epoch: EpochTotals, arm: str) -> dict[str, float] | None:
@@ -236,7 +236,7 @@ def _with_timed_log(parts: dict[str, float], timed_us: float, behind_us: float) 
     }
 
 
-def _beside_us(epoch: EpochTotals, arm: str) -> float:
+def _background_us(epoch: EpochTotals, arm: str) -> float:
     """Processor time a transaction of the server's processes that are no sessions, as far as it was
     used while the arm was driven; 0 where that is not known.
 

@@ -17,7 +17,7 @@ from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.checking.network import Nic, NicCounters
 from steelyard.fleet.clock_tracking import ClockDrift, ClockTrack, Exchange, Offset
-from steelyard.fleet.load_generators.drivers import CrowdDrivers, Machines
+from steelyard.fleet.load_generators.drivers import DriverGroups, Machines
 from steelyard.fleet.load_generators.load_agent import LoadGenerator, LoadMachineFacts
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.estimate import Interval
@@ -138,11 +138,11 @@ def _equal_arms(
     draw = random.Random(seed)
     order = [arm for _ in range(blocks) for arm in draw.sample((0, 1), 2)]
     plan = DrivePlan(arms=arms, scripts=(SCRIPT,), seed=seed)
-    crowd = CrowdDrivers(machines).start(plan)
+    group = DriverGroups(machines).start(plan)
     try:
-        answers = list(crowd.run([SliceRequest(arm=arm, length_ns=SLICE_NS) for arm in order]))
+        answers = list(group.run([SliceRequest(arm=arm, length_ns=SLICE_NS) for arm in order]))
     finally:
-        crowd.close()
+        group.close()
     return _load_check(answers[2:], clients)  # the first block warms up
 
 

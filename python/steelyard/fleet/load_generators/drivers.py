@@ -1,5 +1,5 @@
-"""Starts a crowd for every epoch on the machines that there are, and drives slices on all of them
-at once, as one driver behind the load driver's protocol; implements LoadDrivers.
+"""Starts a load driver on each of several machines for every epoch, and drives each slice on all
+of them at once. Callers see one driver: this implements LoadDrivers.
 
 The next slice is ordered when every machine's last client is back, as mutilate's barrier does, so
 that two arms never overlap. It begins by the clock, a lead ahead, at a time that each machine gets
@@ -48,7 +48,7 @@ REPLY_NS = 5 * NS_PER_S
 """Longest from the time when the last client must be back to the answer of its machine."""
 
 
-class Crowd:
+class DriverGroup:
     """Drivers on several machines, each connected to every arm; implements LoadDriver."""
 
     def __init__(
@@ -203,7 +203,7 @@ class Crowd:
 
 
 class Machines(Protocol):
-    """Where the members of a crowd come from."""
+    """Where the members of a group come from."""
 
     @property
     def count(self) -> int:
@@ -217,22 +217,23 @@ class Machines(Protocol):
         """Give all of them up; safe to call twice."""
 
 
-class CrowdDrivers:
-    """Load drivers that are crowds. `threads` of each machine's driver; None: one a processor."""
+class DriverGroups:
+    """Makes a driver group for every epoch. `threads`: of each machine's driver; None: one a
+    processor."""
 
     def __init__(self, machines: Machines, threads: int | None = None) -> None:
         self._machines = machines
         self._threads = threads
         self._own = machine_facts()
-        self._running: Crowd | None = None
+        self._running: DriverGroup | None = None
 
     @property
     def machines(self) -> int:
         """How many there are."""
         return self._machines.count
 
-    def start(self, plan: DrivePlan) -> Crowd:
-        """A crowd connected to every arm, its clients dealt anew by the plan's seed. UsageError:
+    def start(self, plan: DrivePlan) -> DriverGroup:
+        """A group connected to every arm, its clients dealt anew by the plan's seed. UsageError:
         they cannot reach an arm as it is named, or are not alike."""
         members = self._machines.members()
         require_fit(
@@ -240,7 +241,7 @@ class CrowdDrivers:
             {f'arm "{arm.name}"': arm.endpoint for arm in plan.arms},
             self._own,
         )
-        self._running = Crowd(plan, members, self._threads)
+        self._running = DriverGroup(plan, members, self._threads)
         return self._running
 
     def build_profile(self) -> str:
@@ -263,13 +264,15 @@ def require_fit(
 ) -> None:
     """DriverError where machines have another Steelyard than this one. UsageError where a place, by
     the name that it has in messages, listens where they do not reach it."""
-    _require_alike(machines, this_machine)
+    _require_same_build(machines, this_machine)
     if any(machine.boot != this_machine.boot for machine in machines):
         for name, endpoint in places.items():
             _require_reachable(name, endpoint)
 
 
-def _require_alike(machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts) -> None:
+def _require_same_build(
+    machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts
+) -> None:
     unlike = [
         f"{machine.host}: {machine.version}, {machine.build_profile}"
         for machine in machines

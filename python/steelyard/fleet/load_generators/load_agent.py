@@ -107,9 +107,10 @@ class LoadGenerator(Protocol):
 
 
 HEARD_NS = NS_PER_S
-"""Between two words of a driver in a slice that ends by a count."""
+"""Interval of a driver's signs of life in a slice that ends by a count, not by a time."""
 SILENT_S = 5.0
-"""After which such a driver is ended: a thread of it that only waits is woken for its word."""
+"""Without a sign of life for so long, the driver of such a slice is ended. Driver threads that only
+wait are woken to give one."""
 _MACHINE_ID = Path("/etc/machine-id")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -127,7 +128,7 @@ def machine_facts() -> LoadMachineFacts:
 
 
 class LoadAgent:
-    """The load of one machine of a crowd; implements LoadGenerator where it is one process away."""
+    """The load of one machine of a group; implements LoadGenerator where it is one process away."""
 
     def __init__(self, name: str) -> None:
         self.name = name

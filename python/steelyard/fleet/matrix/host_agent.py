@@ -26,7 +26,7 @@ from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
 
 CHUNK_BYTES = 4 << 20
-TOLD_CHARACTERS = 2000
+OUTPUT_END_CHARACTERS = 2000
 START_S = 60.0
 """Longest until the watcher of a weighing has been started."""
 GONE_S = STOP_S + KILLED_S + 30.0
@@ -39,7 +39,7 @@ class JobStatus:
 
     status: int | None
     """The child's exit status; None: it runs."""
-    told: str
+    output_end: str
     """The end of its output."""
 
 
@@ -129,7 +129,7 @@ class HostAgent:
         assert self._weighing is not None
         output = self._folder / OUTPUT
         text = output.read_text(encoding="utf-8", errors="replace") if output.exists() else ""
-        return JobStatus(self._weighing.status(), text[-TOLD_CHARACTERS:])
+        return JobStatus(self._weighing.status(), text[-OUTPUT_END_CHARACTERS:])
 
     def manifest(self) -> Mapping[str, RecordFile]:
         """The record's files, by their path in it."""

@@ -37,7 +37,7 @@ def shipped(study: Study, name: str, folder: Path) -> Files:
 
     `folder`: of the matrix. StudyError: a file is not there, is no text, or stays here.
     """
-    for key, place in _kept_here(study, folder):
+    for key, place in _local_paths(study, folder):
         raise StudyError(
             f'{name}: "{key}" names "{place}", which is on this machine and is not sent to hosts',
             hint="Name it by an absolute path that every host has.",
@@ -57,7 +57,7 @@ def shipped(study: Study, name: str, folder: Path) -> Files:
     return tuple(sorted(files.items()))
 
 
-def _kept_here(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
+def _local_paths(study: Study, folder: Path) -> Iterator[tuple[str, str]]:
     """(key, relative path) of what a study names and is more than a script."""
     workload = study.workload.name
     by_path = "/" in workload or (folder / workload).is_dir()

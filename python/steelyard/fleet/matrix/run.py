@@ -57,7 +57,7 @@ class MatrixRun:
         """Weigh what is left; what no host can weigh is left waiting."""
         try:
             while True:
-                self._look()
+                self._poll_jobs()
                 begun = self._begin()
                 self._state.save()
                 if not self._running and not begun:
@@ -101,7 +101,7 @@ class MatrixRun:
         fit = (cell for cell in waiting if cell.kind == host.kind and cell.question not in done)
         return next(fit, None)
 
-    def _look(self) -> None:
+    def _poll_jobs(self) -> None:
         for weighing in list(self._running.values()):
             state = self._state.cells[weighing.cell.name]
             try:
@@ -109,10 +109,10 @@ class MatrixRun:
                 if job.status is None:
                     continue
                 if job.status == JUDGED:
-                    self._bring_home(weighing)
+                    self._fetch_record(weighing)
                     state.how = "done"
                 else:
-                    lines = job.told.strip().splitlines()
+                    lines = job.output_end.strip().splitlines()
                     state.how, state.why = "failed", "\n".join(lines[-3:])
                 self._says(f"{state.how:<6} {weighing.cell.name} on {weighing.host.name}")
                 del self._running[weighing.host.name]
@@ -139,7 +139,7 @@ class MatrixRun:
         except DriverError as error:
             self._lose(host, error)
 
-    def _bring_home(self, weighing: _Running) -> None:
+    def _fetch_record(self, weighing: _Running) -> None:
         """The record of a weighing, each file held to its SHA-256; nothing of it before all is."""
         home = self._state.home(weighing.cell.name)
         fresh = home.with_name(f".{home.name}")

@@ -40,39 +40,40 @@ ON_THE_WAY_S = 2.0
 
 
 class HostActor:
-    """What runs on a machine: a Hand, and Sessions of a load, whose errors are answers."""
+    """The Ray actor on a load machine: a load agent and sessions that copy rows. It returns errors
+    as values (`with_ray_errors`)."""
 
     def __init__(self) -> None:
-        self._hand = LoadAgent("this machine")
+        self._agent = LoadAgent("this machine")
         self._sessions = CopySessions()
 
     def facts(self) -> LoadMachineFacts:
         """Of its machine."""
-        return self._hand.facts
+        return self._agent.facts
 
     def read_clock(self) -> tuple[int, int]:
         """Two stamps of its clock."""
-        return self._hand.read_clock()
+        return self._agent.read_clock()
 
     def network(self) -> Mapping[str, Nic]:
         """See LoadGenerator."""
-        return self._hand.network()
+        return self._agent.network()
 
     def open(self, plan: DrivePlan) -> Any:
         """See LoadGenerator."""
-        return with_ray_errors(lambda: self._hand.open(plan))
+        return with_ray_errors(lambda: self._agent.open(plan))
 
     def drive(self, request: SliceRequest, patience_s: float | None) -> Any:
         """See LoadGenerator."""
-        return with_ray_errors(lambda: self._hand.drive(request, patience_s))
+        return with_ray_errors(lambda: self._agent.drive(request, patience_s))
 
     def close(self) -> None:
         """See LoadGenerator."""
-        self._hand.close()
+        self._agent.close()
 
     def driver_pid(self) -> int | None:
         """The process of its driver."""
-        return self._hand.driver_pid
+        return self._agent.driver_pid
 
     def alive(self) -> bool:
         """Answers while another call is under way."""
@@ -215,7 +216,7 @@ class RayMachines:
         try:
             while True:
                 try:
-                    return self._join_once(places, limit)
+                    return self._try_to_join(places, limit)
                 except ray.exceptions.RayActorError as error:
                     # A cluster learns seconds late of a node's death, and gave it the actor.
                     if error.actor_init_failed or time.monotonic() + _AGAIN_S > limit:
@@ -228,7 +229,7 @@ class RayMachines:
                 hint="Nothing is weighed with fewer: go on with --resume when there are enough.",
             ) from error
 
-    def _join_once(
+    def _try_to_join(
         self, places: Sequence[int], limit: float
     ) -> dict[int, tuple[Any, LoadMachineFacts]]:
         import ray

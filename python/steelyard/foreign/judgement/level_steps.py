@@ -19,12 +19,12 @@ def steps_of(profile: Profile, logs: Floats) -> tuple[Step, ...]:
     return tuple(step for step in steps if step.clear)
 
 
-def _step(one: Segment, usual: Segment, logs: Floats) -> Step:
-    estimate = welch(logs[usual.first : usual.last + 1], logs[one.first : one.last + 1])
+def _step(segment: Segment, usual: Segment, logs: Floats) -> Step:
+    estimate = welch(logs[usual.first : usual.last + 1], logs[segment.first : segment.last + 1])
     ends = estimate.interval()
     return Step(
-        one.first + 1,
-        one.last + 1,
+        segment.first + 1,
+        segment.last + 1,
         usual.first + 1,
         usual.last + 1,
         *(percent_of_log(log) for log in (estimate.difference, ends.low, ends.high)),

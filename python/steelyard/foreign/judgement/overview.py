@@ -101,19 +101,19 @@ class Pairing:
     correlation: Correlation
 
 
-def pairing_of(comparison: Comparison, arm: Series, given: bool | None) -> Pairing:
+def pairing_of(comparison: Comparison, arm: Series, requested: bool | None) -> Pairing:
     """The pairing of an arm with the control; UsageError where --paired cannot be."""
     control = comparison.control
     sizes = len(control.values), len(arm.values)
     equal = sizes[0] == sizes[1]
     correlation = rank_correlation(control.values, arm.values) if equal else _NONE
-    if given is not None:
-        if given and not equal:
+    if requested is not None:
+        if requested and not equal:
             raise UsageError(
                 f"cannot pair rows: {control.arm} has {sizes[0]} of them, {arm.arm} {sizes[1]}",
                 hint="Leave out --paired, or the rows without a partner.",
             )
-        return Pairing(given, "the user said so", correlation)
+        return Pairing(requested, "the user said so", correlation)
     if comparison.rows is Rows.BLOCKS and equal:
         return Pairing(True, "the file says which rows belong together", correlation)
     against = _against(comparison, arm)

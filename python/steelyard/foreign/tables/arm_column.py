@@ -19,14 +19,14 @@ _TIME = "time"
 
 
 def arm_column(
-    table: Table, headings: Sequence[Heading], taken: set[int], alone: bool
+    table: Table, headings: Sequence[Heading], used: set[int], alone: bool
 ) -> int | None:
     """A column that is called so, else the one column of words in which words come again.
 
     `alone`: whether the table holds all arms; one of several files has one arm, and its words are
     what its rows are about. NumbersError where several columns could name the arms.
     """
-    called = _called(table, headings, taken, alone)
+    called = _called(table, headings, used, alone)
     if called is not None:
         return called
     if not alone:
@@ -34,7 +34,7 @@ def arm_column(
     text_columns = [
         column
         for column, heading in enumerate(headings)
-        if column not in taken
+        if column not in used
         and heading.role not in _NEVER
         and heading.name.strip().lower() != _TIME
         and table.is_text(column)
@@ -45,15 +45,15 @@ def arm_column(
     again = [c for c in text_columns if 1 < _distinct(table, c) < table.rows]
     unnamed = [c for c in again if headings[c].role is not Role.LABEL]
     labelled = any(headings[column].role is Role.LABEL for column in text_columns)
-    if labelled and not unnamed and _is_wide(table, headings, taken):
+    if labelled and not unnamed and _is_wide(table, headings, used):
         return None
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
         _refuse_several(table, unnamed or again)
-    again = unnamed or again or _settings(table, headings, taken)
+    again = unnamed or again or _settings(table, headings, used)
     if again:
         return again[0]
     repeated = [c for c in text_columns if table.rows > 1 and _distinct(table, c) == 1]
-    rest = [c for c in range(len(headings)) if c not in text_columns and c not in taken]
+    rest = [c for c in range(len(headings)) if c not in text_columns and c not in used]
     metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
     # Each label once beside a column of one metric: one value an arm.
     lone = (
@@ -77,26 +77,26 @@ def _is_wide(table: Table, headings: Sequence[Heading], settled: set[int]) -> bo
     return len(columns) > 1 and alike and not bare and are_of_one_size(table, columns)
 
 
-def _settings(table: Table, headings: Sequence[Heading], taken: set[int]) -> list[int]:
+def _settings(table: Table, headings: Sequence[Heading], used: set[int]) -> list[int]:
     """The only parameter that is in words and differs: "compression" of pglz and lz4."""
     settings = [
         column
         for column, heading in enumerate(headings)
         if heading.role is Role.PARAMETER
-        and column not in taken
+        and column not in used
         and table.is_text(column)
         and 1 < _distinct(table, column) < table.rows
     ]
     return settings if len(settings) == 1 else []
 
 
-def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: bool) -> int | None:
+def _called(table: Table, headings: Sequence[Heading], used: set[int], alone: bool) -> int | None:
     """The column whose heading says so: of several one of words, and one that differs."""
     called = [
         column
         for column, heading in enumerate(headings)
         if heading.role is Role.ARM
-        and column not in taken
+        and column not in used
         and (table.is_text(column) or _version(table, column))
         and not is_among_arms(table, headings, column)
     ]
@@ -105,12 +105,12 @@ def _called(table: Table, headings: Sequence[Heading], taken: set[int], alone: b
     several.sort(key=lambda c: headings[c].name.strip().lower() not in first)
     if len(several) > 1 and alone:
         surely = headings[several[0]].name.strip().lower() in first
-        if not surely and not _alike(table, several):
+        if not surely and not _divide_rows_equally(table, several):
             _refuse_several(table, several)
     return next(iter(several or called), None)
 
 
-def _alike(table: Table, columns: Sequence[int]) -> bool:
+def _divide_rows_equally(table: Table, columns: Sequence[int]) -> bool:
     """Whether all columns divide the rows in the same way: a name and its version."""
     distinct = {_distinct(table, c) for c in columns}
     pairs = len(set(zip(*(table.columns[c] for c in columns), strict=True)))

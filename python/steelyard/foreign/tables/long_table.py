@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from steelyard.foreign.cells import Pairs, chosen_factors, joined, pairs_of, varying_factors
+from steelyard.foreign.cells import Pairs, factors_of_rows, joined, pairs_of, varying_factors
 from steelyard.foreign.number import Spot, floats_of
 from steelyard.foreign.series import Factor, FactorKind, Floats, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition
@@ -50,7 +50,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     arms = _arms(table, roles, labels, timestamps)
     factors = factors_of(table, roles)
     factors_by_arm = {
-        arm: chosen_factors(factors, rows.tolist()) for arm, rows in arms.rows.items()
+        arm: factors_of_rows(factors, rows.tolist()) for arm, rows in arms.rows.items()
     }
     runs = run_means(table, roles, arms.rows)
     sliced = arms.grain is Grain.SLICE
@@ -131,11 +131,11 @@ def _series(
     if runs is not None:
         arm_values = np.array([float(values[run].mean()) for run in runs])
         rows = np.array([int(run[0]) for run in runs])
-        mine = chosen_factors(factors[arm], [0] * 0)
+        mine = factors_of_rows(factors[arm], [0] * 0)
     elif pairs is not None:
         arm_values = joined(arm_values, pairs.rows[arm])
         first = [some[0] for some in pairs.rows[arm]]
-        rows, mine = rows[first], chosen_factors(mine, first)
+        rows, mine = rows[first], factors_of_rows(mine, first)
     return Series(
         arm,
         arm_values,

@@ -135,7 +135,7 @@ def headings_with_arms(
     named = [c for c in named if not (columns[c].rising and headings[c].role in _MOMENTS)]
     for c in named:
         others = [o for o in arms or [*anchors, *named] if o != c]
-        alike = any(_alike(columns[c], columns[other]) for other in others)
+        alike = any(_could_be_arms(columns[c], columns[other]) for other in others)
         if columns[c].measured and alike:
             corrected[c] = Heading(headings[c].name, Role.UNKNOWN, rest=(headings[c].name,))
         elif others and _doubtful(columns[c], headings[c].role, alike):
@@ -186,7 +186,7 @@ def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> boo
     if column not in columns or not columns[column].measured:
         return False
     return any(
-        _alike(columns[column], columns[c])
+        _could_be_arms(columns[column], columns[c])
         for c in columns
         if c != column and headings[c].role in (Role.UNKNOWN, Role.ARM) and columns[c].measured
     )
@@ -195,7 +195,7 @@ def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> boo
 def are_of_one_size(table: Table, columns: Sequence[int]) -> bool:
     """Whether several columns hold numbers of one size, row by row, as arms of a comparison do."""
     first, *others = (_column(table, column) for column in columns)
-    return first is not None and all(other and _alike(first, other) for other in others)
+    return first is not None and all(other and _could_be_arms(first, other) for other in others)
 
 
 def steps(cells: Sequence[str]) -> bool:
@@ -229,7 +229,7 @@ def _may_name_an_arm(heading: Heading) -> bool:
     return heading.role in _ALSO_NAMES and not (heading.role is Role.PARAMETER and heading.rest)
 
 
-def _alike(column: _Column, other: _Column) -> bool:
+def _could_be_arms(column: _Column, other: _Column) -> bool:
     """Whether two columns could be arms of one comparison."""
     if not (_positive(column) and _positive(other)):
         return False
@@ -262,7 +262,11 @@ def _doubtful(column: _Column, role: Role, alike: bool) -> bool:
 
 def _same_kind(column: _Column, other: _Column) -> bool:
     """Whether nothing but its heading tells a column from an arm."""
-    if not column.measured or column.decimals != other.decimals or not _alike(column, other):
+    if (
+        not column.measured
+        or column.decimals != other.decimals
+        or not _could_be_arms(column, other)
+    ):
         return False
     return float(np.median(column.values)) < _NEAR * float(np.median(other.values))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.foreign.cells import chosen_factors
+from steelyard.foreign.cells import factors_of_rows
 from steelyard.foreign.series import Factor, Floats, Grain, Series, Sheet
 from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tables.column_roles import Roles, roles_of
@@ -106,7 +106,7 @@ def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
         if runs is not None:
             means = np.array([float(values[run].mean()) for run in runs[0]])
             return (Series("", means),)
-        mine: tuple[Factor, ...] = chosen_factors(factors, rising.tolist()) if factors else ()
+        mine: tuple[Factor, ...] = factors_of_rows(factors, rising.tolist()) if factors else ()
         return (
             Series(
                 "",

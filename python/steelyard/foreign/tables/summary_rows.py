@@ -119,10 +119,10 @@ def without_summaries(table: Table) -> tuple[Table, tuple[str, ...]]:
             hint="Judge the rows themselves; if these are names of queries, call them otherwise.",
         )
     named = ", ".join(map(quoted, list(dict.fromkeys(left_out.values()))[:_MOST_NAMED]))
-    return _chosen(table, rows), (f"rows that sum up others were left out: {named}",)
+    return _table_of_rows(table, rows), (f"rows that sum up others were left out: {named}",)
 
 
-def _chosen(table: Table, rows: Sequence[int]) -> Table:
+def _table_of_rows(table: Table, rows: Sequence[int]) -> Table:
     def spot(row: int, column: int) -> TextPosition:
         return table.spot(rows[row], column)
 
@@ -283,14 +283,14 @@ def _summed_up(columns: Sequence[Sequence[str]], row: int, blank: bool) -> str:
             abs(float(own[0]) - known[statistic]) <= (above_unit + own_unit) / 2 * 1.001
             for (_, own), known, (above_unit, own_unit) in zip(parts, every, units, strict=True)
         )
-        if near and (blank or _telling(statistic, parts, units)):
+        if near and (blank or _is_surely_statistic(statistic, parts, units)):
             return {"stddev": "standard deviation", "geomean": "geometric mean"}.get(
                 statistic, statistic
             )
     return ""
 
 
-def _telling(
+def _is_surely_statistic(
     statistic: str,
     parts: Sequence[tuple[Floats, Floats]],
     units: Sequence[tuple[float, float]],

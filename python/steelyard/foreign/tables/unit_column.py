@@ -14,9 +14,9 @@ from steelyard.foreign.vocabulary.units import SECONDS, unit_of
 _MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE, Role.UNKNOWN)
 
 
-def unit_column(table: Table, headings: Sequence[Heading], taken: set[int]) -> int | None:
+def unit_column(table: Table, headings: Sequence[Heading], used: set[int]) -> int | None:
     """A column of words that is called so, or that holds nothing but units and names no arm."""
-    free = [c for c in range(len(table.columns)) if c not in taken and table.is_text(c)]
+    free = [c for c in range(len(table.columns)) if c not in used and table.is_text(c)]
     called = next((c for c in free if headings[c].role is Role.UNIT), None)
     if called is not None:
         return called

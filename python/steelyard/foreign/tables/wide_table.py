@@ -46,7 +46,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     metrics = []
     for group, columns in groups.items():
         metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
-        metrics.append((_beside_others(metric, group, groups, table, roles), arms))
+        metrics.append((_named_in_group(metric, group, groups, table, roles), arms))
     metrics.sort(key=lambda entry: (bool(entry[0].column), _rank(entry[0])))
     if not metrics or not metrics[0][1]:
         raise table.source.error("there is no column of numbers", TextPosition(1, 1))
@@ -172,7 +172,7 @@ def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
     return stem, int(words[at])
 
 
-def _beside_others(
+def _named_in_group(
     metric: Metric, group: Group, groups: Mapping[Group, Sequence[int]], table: Table, roles: Roles
 ) -> Metric:
     """The metric of one group of columns, where others are of other statistics: called by the

@@ -69,7 +69,7 @@ def read_drive(document: Document) -> Sheet:
 def _machine(value: Mapping[str, Any]) -> list[tuple[ThreatKind, str]]:
     """What a summary says of its machine that leaves to doubt; nothing where it does not say all
     that is looked at."""
-    from steelyard.evaluation.threats.machine import MACHINE_READINGS, seen_on
+    from steelyard.evaluation.threats.machine import MACHINE_READINGS, machine_observations
     from steelyard.wording.threats.threat import threat_of
 
     machine = value.get("machine")
@@ -78,7 +78,7 @@ def _machine(value: Mapping[str, Any]) -> list[tuple[ThreatKind, str]]:
     sound = all(0 <= reading < math.inf for reading in values.values())
     if not sound or not values.keys() >= MACHINE_READINGS:
         return []
-    observations = seen_on(values, range(int(values["processors"])))
+    observations = machine_observations(values, range(int(values["processors"])))
     threats = map(threat_of, observations)
     return [(ThreatKind(threat.name), threat.seen) for threat in threats]
 

@@ -1,7 +1,8 @@
-"""Names what tools print for people: it is not read, but they can write what is.
+"""Recognizes output that tools print for people, which `judge` does not read, and says what to type
+to have the same measurements in a format that it reads.
 
-Such a text holds one run in many numbers; as a table it would be refused without a word of what to
-type, or the wrong column of it judged.
+Such a text holds one run in many numbers. Read as a table it would be refused without a hint, or
+the wrong column of it would be judged.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from steelyard.model.errors import NumbersError
 
 @dataclass(frozen=True, slots=True)
 class UnreadOutput:
-    """What a tool prints for people."""
+    """How one tool's output for people is recognized, and what to type in its place."""
 
     tool: str
     lines: tuple[str, ...]
@@ -30,7 +31,7 @@ class UnreadOutput:
 _TABLE = "Write what it measured as a table, a row a run: arm,{}"
 _BAR = r"[ \t]*"
 _HEAD = 1_000_000
-"""Characters: what is printed for people is shorter, or shows what it is before."""
+"""Characters that are searched: output for people is shorter, or recognizable by then."""
 UNREAD = (
     UnreadOutput(
         "go-tpc",

@@ -28,7 +28,7 @@ def copies_of(cluster: TestCluster, paths: Iterable[str]) -> set[int]:
     return {by_path[path] for path in paths if path in by_path}
 
 
-def found_by_scrub(cluster: TestCluster, catalogue: Path | None = None) -> set[int]:
+def detect_by_scrub(cluster: TestCluster, catalogue: Path | None = None) -> set[int]:
     """Copies in which `steelyard scrub` finds damage; with a catalogue, by that alone."""
     used = None
     if catalogue is not None:
@@ -49,7 +49,7 @@ def scrub_classes(cluster: TestCluster) -> tuple[bool, bool]:
     return bool(outcome.bad), bool(outcome.needs_replay)
 
 
-def found_in_server_log(cluster: TestCluster, since: int) -> set[int]:
+def detect_in_server_log(cluster: TestCluster, since: int) -> set[int]:
     """Copies whose files the server's log names behind byte `since`: errors and warnings.
 
     Maps are read with zero-on-error, so that only the log shows damage in them.
@@ -67,7 +67,7 @@ def log_file(cluster: TestCluster) -> Path:
     return cluster.slot.path / "server.log"
 
 
-def found_by_pg_checksums(cluster: TestCluster) -> set[int] | None:
+def detect_by_pg_checksums(cluster: TestCluster) -> set[int] | None:
     """Copies in which pg_checksums --check finds damage; None: the build lacks it."""
     program = Path(cluster.engine.identity.bindir) / "pg_checksums"
     if not program.is_file():
@@ -78,7 +78,7 @@ def found_by_pg_checksums(cluster: TestCluster) -> set[int] | None:
     return copies_of(cluster, (str(p.relative_to(directory)) for p in paths))
 
 
-def found_by_base_backup(
+def detect_by_base_backup(
     cluster: TestCluster, server: Cluster
 ) -> tuple[set[int], set[int] | None] | None:
     """Copies that pg_basebackup warns about, and those whose files pg_verifybackup then rejects.

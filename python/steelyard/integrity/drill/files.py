@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from steelyard._core import judge_page, page_checksum
-from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES, found_by_amcheck
+from steelyard.engines.postgres.sql.drill_tables import DRILL_QUERIES, detect_by_amcheck
 from steelyard.integrity.drill import checks
 from steelyard.integrity.drill.faults import FILE_FAULTS, PAGE, Target, changed_blocks, damaged_file
 from steelyard.integrity.drill.matrix import (
@@ -114,25 +114,25 @@ def _run_checks(
 
     if arm == "off":
         cluster.clone.protect("none")
-    count("scrub", checks.found_by_scrub(cluster))
-    count("catalogue", checks.found_by_scrub(cluster, catalogue))
+    count("scrub", checks.detect_by_scrub(cluster))
+    count("catalogue", checks.detect_by_scrub(cluster, catalogue))
     if arm == "on":
-        count("pg_checksums", checks.found_by_pg_checksums(cluster))
+        count("pg_checksums", checks.detect_by_pg_checksums(cluster))
         if fault not in FILE_FAULTS or fault == "cluster of blocks":
             count("page checksum", _copies_refused(cluster, place, damaged, _has_wrong_checksum))
             count("header sanity", _copies_refused(cluster, place, damaged, _has_invalid_header))
     with cluster.running(settings_of(arm)) as server:
         if arm != "ignore":
-            backup = checks.found_by_base_backup(cluster, server)
+            backup = checks.detect_by_base_backup(cluster, server)
             count("pg_basebackup", backup and backup[0])
             count("pg_verifybackup", backup and backup[1])
         begun = checks.log_file(cluster).stat().st_size
         answers = query_copies(server.address, damaged, cluster.intact)
-        logged = checks.found_in_server_log(cluster, begun)
+        logged = checks.detect_in_server_log(cluster, begun)
         for check, noticed in score(answers, cluster.truth, logged).items():
             matrix.add(fault, place, arm, check, Rate(len(noticed), len(answers)))
         if len(answers) == len(damaged):  # else the server no longer answers
-            count("amcheck", found_by_amcheck(server.address, damaged))
+            count("amcheck", detect_by_amcheck(server.address, damaged))
 
 
 def score(

@@ -69,18 +69,20 @@ def drill_recovery(
                 settings = {**settings_of(arm), "full_page_writes": full_page_writes}
                 rng = random.Random(f"{seed} {fault} {place}")
                 for _ in range(times):
-                    _tear_once(cluster, (fault, place, arm), TORN[fault], settings, rng, matrix)
+                    _drill_torn_page(
+                        cluster, (fault, place, arm), TORN[fault], settings, rng, matrix
+                    )
     for arm in ("off", "on"):
         for fault in (each for each in WAL_FAULTS if each in faults):
             progress(f"{fault} in the log that recovery reads, checksums {arm}")
             rng = random.Random(f"{seed} {fault} wal")
             for _ in range(times):
-                _break_log_once(cluster, (fault, "WAL", arm), rng, matrix)
+                _drill_broken_log(cluster, (fault, "WAL", arm), rng, matrix)
         for fault in (each for each in XACT_FAULTS if each in faults):
             progress(f"{fault} in pg_xact, checksums {arm}")
             rng = random.Random(f"{seed} {fault} xact")
             for _ in range(times):
-                _break_commits_once(cluster, (fault, "pg_xact", arm), rng, matrix)
+                _drill_broken_commits(cluster, (fault, "pg_xact", arm), rng, matrix)
 
 
 def _crashed(cluster: TestCluster, arm: str, settings: Settings) -> tuple[int, Answers, int]:
@@ -97,7 +99,7 @@ def _crashed(cluster: TestCluster, arm: str, settings: Settings) -> tuple[int, A
     return number, truth, committed
 
 
-def _tear_once(
+def _drill_torn_page(
     cluster: TestCluster,
     case: tuple[str, str, str],
     size: int,
@@ -133,7 +135,7 @@ def torn_pages_of(old: bytes, new: bytes, size: int) -> list[tuple[int, bytes]]:
     ]
 
 
-def _break_log_once(
+def _drill_broken_log(
     cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: DetectionMatrix
 ) -> None:
     fault, _, arm = case
@@ -151,7 +153,7 @@ def _break_log_once(
     _observe(cluster, case, QUIET_SETTINGS, number, truth, matrix)
 
 
-def _break_commits_once(
+def _drill_broken_commits(
     cluster: TestCluster, case: tuple[str, str, str], rng: random.Random, matrix: DetectionMatrix
 ) -> None:
     fault, _, arm = case

@@ -1,8 +1,7 @@
-"""Finds what of an InnoDB data directory stands there otherwise than as files of its tablespaces,
-or stands elsewhere.
+"""Finds the parts of an InnoDB data directory that a scrub cannot read as tablespace files.
 
-Backups pack files, or hold only what changed of them; a link may lead to what is not mounted.
-Tables of other storage engines have files of their own.
+These are packed or incremental files of a backup, links to what is not mounted, and tables of other
+storage engines.
 """
 
 from __future__ import annotations

@@ -39,13 +39,13 @@ def redacted(text: str) -> str:
     if _HISTOGRAM.fullmatch(text) and len(text) % 4 == 0:
         return text
     for _ in range(_MOST_PASSES):
-        before, text = text, _redacted_once(text)
+        before, text = text, _redacted_text(text)
         if text == before:
             break
     return text
 
 
-def _redacted_once(text: str) -> str:
+def _redacted_text(text: str) -> str:
     lower = text.lower()
     for hint in _HINTS:
         if hint in lower:

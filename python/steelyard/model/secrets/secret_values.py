@@ -1,11 +1,8 @@
-"""Reads where a value ends that stands at a secret name (literals, words, braces, lines), and tells
-a comparison of columns in SQL from one: `t.token = u.token` is no secret.
+"""Finds where the value that follows a secret name ends: a literal, a word, braces or a line.
 
-Nothing here is tried anew: what is not possessive is bounded, so that a text is read in a time that
-grows with its length.
-
-What connection strings and variables write is never taken for a comparison: `password=a.b`, also
-within SQL.
+In SQL a comparison of columns is no secret (`t.token = u.token`), but `password=a.b`, as connection
+strings and variables write it, always is. Every regular expression here is possessive or bounded,
+so that reading takes time linear in the length of the text.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a record holds of turns: each turn by itself, and what is told of all."""
+"""What a record holds of turns: each turn, its seconds, and the summary of all in the verdict."""

@@ -1,1 +1,1 @@
-"""Words what stands beside a verdict: both arms in numbers, scripts, plans, what to type next."""
+"""Words what a report has beside its verdict: both arms in numbers, scripts, plans, next steps."""

@@ -1,4 +1,4 @@
-"""Words what stands beside the verdict on the first page: its limits, and what was weighed."""
+"""Words the first page of a report beside its verdict: doubts, limits, and what was weighed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_DOUBT = "None of the known threats was seen, which is no proof that there is 
 
 @dataclass(frozen=True)
 class FirstPage:
-    """What a person who decides reads beside sentence, interval and figures."""
+    """The texts of a report's first page beside the verdict's sentence, interval and figures."""
 
     doubts: Rows
     """(threat, what was seen of it), those that invalidate first."""

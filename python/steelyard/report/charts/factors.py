@@ -12,11 +12,11 @@ from functools import partial
 from markupsafe import Markup
 
 from steelyard.evaluation.factor_effects import parts_of
-from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import EffectLine, FactorEffects, SimpleEffectLine, effect_name
 from steelyard.report.charts.drawing import HALF, WIDE, Drawing, both_widths
+from steelyard.report.charts.interval import draw_whiskers
 from steelyard.report.charts.percentile_effects import draw_effect_axis
-from steelyard.report.charts.scale import Linear, reach_of
+from steelyard.report.charts.scale import Linear, known_ends, reach_of
 from steelyard.report.charts.upright import draw_joined
 from steelyard.wording.contrast_text import full_stop, reading_text
 
@@ -30,7 +30,7 @@ _MOST_PERCENT = 400.0
 def draw_effects(factorial: FactorEffects, width: float) -> Markup:
     """A row an effect on one scale, with the margin; main effects above, interactions below."""
     row = _ROW + (_LINE if width < _PHONE else 0)
-    reach = min(reach_of(_ends(factorial.effects), factorial.margin_percent), _MOST_PERCENT)
+    reach = min(reach_of(known_ends(factorial.effects), factorial.margin_percent), _MOST_PERCENT)
     x = Linear(-reach, reach, 16, width - 16)
     bottom = _TOP + row * len(factorial.effects)
     description = "; ".join(
@@ -51,18 +51,12 @@ def draw_interaction(
 ) -> Markup:
     """The effect of a factor at both levels of another, joined: a slope is their interaction."""
     factor, by = parts[0].factor, parts[0].by
-    reach = min(reach_of(_ends(parts), margin_percent), _MOST_PERCENT)
+    reach = min(reach_of(known_ends(parts), margin_percent), _MOST_PERCENT)
     description = "; ".join(f"with {part.level}: {reading_text(part)}" for part in parts)
     drawing = Drawing(width, _HEIGHT, f"Effect of {factor} by {by}", description)
     points = [(f"with {part.level}", part) for part in parts]
     draw_joined(drawing, reach, margin_percent, points, by)
     return drawing.svg()
-
-
-def _ends(rows: Sequence[PercentInterval]) -> list[float | None]:
-    return [
-        end for row in rows for end in (row.low_percent, row.estimate_percent, row.high_percent)
-    ]
 
 
 def _draw_effect(drawing: Drawing, effect: EffectLine, x: Linear, top: float) -> None:
@@ -78,13 +72,8 @@ def _draw_effect(drawing: Drawing, effect: EffectLine, x: Linear, top: float) ->
     middle = effect.estimate_percent
     if middle is None:
         return
-    left = x.start if effect.low_percent is None else x.clamped(effect.low_percent)
-    right = x.end if effect.high_percent is None else x.clamped(effect.high_percent)
     arm_class = "arm1" if effect.is_main else "arm2"
-    drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, at in ((effect.low_percent, left), (effect.high_percent, right)):
-        if end is not None:
-            drawing.line(at, y - 6, at, y + 6, f"cap {arm_class}")
+    draw_whiskers(drawing, effect, x, y, arm_class)
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 
@@ -113,7 +102,7 @@ class ShownFactors:
     simple_rows: list[Row]
     cell_rows: list[Row]
     cell_heads: list[tuple[str, str]]
-    told: FactorEffects
+    factorial: FactorEffects
 
 
 def shown_factors(factorial: FactorEffects | None) -> ShownFactors | None:
@@ -143,7 +132,7 @@ def shown_factors(factorial: FactorEffects | None) -> ShownFactors | None:
         simple_rows=[dict(zip(simple, row, strict=True)) for row in simple_rows(factorial)],
         cell_rows=[{"arm": cell.arm, **cell.levels} for cell in factorial.cells],
         cell_heads=[(factor, factor) for factor in factorial.cells[0].levels],
-        told=factorial,
+        factorial=factorial,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from steelyard.model.units import format_digits, format_percent
-from steelyard.record.contrast import ReadContrast
+from steelyard.record.contrast import PercentInterval, ReadContrast
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.scale import Linear, decimals_of, reach_of
 from steelyard.wording.contrast_text import better_side, reading_text, sentence_text
@@ -79,6 +79,20 @@ def _draw_interval(
         if end is not None:
             drawing.line(at, y - 8, at, y + 8, f"cap {arm_class}")
     drawing.add("circle", cx=x(middle), cy=y, r=7, class_=f"estimate {arm_class}")
+
+
+def draw_whiskers(
+    drawing: Drawing, interval: PercentInterval, x: Linear, y: float, colour: str, cap: float = 6
+) -> None:
+    """A line from end to end at height `y`, with a cap at each end that is known; an end that is
+    not is at the scale's. `colour`: the classes of its colour; `cap`: half of a cap's length."""
+    low, high = interval.low_percent, interval.high_percent
+    left = x.start if low is None else x.clamped(low)
+    right = x.end if high is None else x.clamped(high)
+    drawing.line(left, y, right, y, f"interval thin {colour}")
+    for end, at in ((low, left), (high, right)):
+        if end is not None:
+            drawing.line(at, y - cap, at, y + cap, f"cap {colour}")
 
 
 def _draw_truth(drawing: Drawing, at: float) -> None:

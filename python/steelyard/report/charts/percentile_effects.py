@@ -9,6 +9,7 @@ from markupsafe import Markup
 from steelyard.model.units import NS_PER_US, format_digits, format_duration, format_percent
 from steelyard.record.verdict import Latency
 from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.interval import draw_whiskers
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.wording.contrast_text import reading_text
 
@@ -69,13 +70,7 @@ def _draw_row(drawing: Drawing, row: Latency, x: Linear, top: float, arm_class: 
     middle = row.estimate_percent
     if middle is None:
         return
-    low, high = row.low_percent, row.high_percent
-    left = x.start if low is None else x.clamped(low)
-    right = x.end if high is None else x.clamped(high)
-    drawing.line(left, y, right, y, f"interval thin {arm_class}")
-    for end, at in ((low, left), (high, right)):
-        if end is not None:
-            drawing.line(at, y - 6, at, y + 6, f"cap {arm_class}")
+    draw_whiskers(drawing, row, x, y, arm_class)
     drawing.add("circle", cx=x.clamped(middle), cy=y, r=5, class_=f"estimate {arm_class}")
 
 

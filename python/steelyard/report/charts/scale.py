@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from steelyard.record.contrast import PercentInterval
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,17 @@ class Log:
         return [v for v in values if self.low * 0.999 <= v <= self.high * 1.001]
 
 
-def reach_of(values: list[float | None], margin_percent: float) -> float:
+def known_ends(intervals: Iterable[PercentInterval]) -> list[float]:
+    """Ends and estimates of intervals, in percent, as far as they are known: what a scale holds."""
+    return [
+        end
+        for interval in intervals
+        for end in (interval.low_percent, interval.estimate_percent, interval.high_percent)
+        if end is not None
+    ]
+
+
+def reach_of(values: Sequence[float | None], margin_percent: float) -> float:
     """How far a symmetric beam must reach to hold all values and the margin, in percent."""
     magnitudes = [abs(value) for value in values if value is not None]
     return max([*magnitudes, margin_percent * 1.5]) * 1.2

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from steelyard.model.units import format_duration
 from steelyard.report.charts.drawing import Drawing, number
-from steelyard.report.charts.scale import Linear, decimals_of
+from steelyard.report.charts.scale import Linear
+from steelyard.report.charts.upright import draw_rate_grid
 from steelyard.report.source import SliceDot
 
 MOST_DOTS = 5_000
@@ -116,14 +117,7 @@ def _draw_axes(
     for index, (x, _) in enumerate(panels.values()):
         if index % 2 == 0:
             drawing.rect(x.start, _TOP, x.end - x.start, y.start - _TOP, "panel")
-    ticks = y.ticks(6)
-    thousands = bool(ticks) and max(ticks) >= 10_000
-    scaled = [tick / 1000 if thousands else tick for tick in ticks]
-    digits = decimals_of(scaled)
-    for tick, value in zip(ticks, scaled, strict=True):
-        drawing.line(_LEFT, y(tick), width - 6, y(tick), "grid")
-        label = f"{value:.{digits}f}" + (" k" if thousands and value else "")
-        drawing.text(_LEFT - 6, y(tick) + 4, label, "", "end")
+    draw_rate_grid(drawing, y, _LEFT, width - 6, 6)
     free = 0.0
     for epoch, (x, _) in panels.items():
         middle = (x.start + x.end) / 2

@@ -16,6 +16,7 @@ from steelyard.report.charts.drawing import CHARACTER, Drawing, number
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, decimals_of
 from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
+from steelyard.report.charts.upright import draw_rate_grid
 from steelyard.wording.contrast_text import reading_text
 
 MOST_POINTS = 600
@@ -78,7 +79,7 @@ def _draw_turn(
         drawing.rect(left, y.end, right - left, y.start - y.end, "margin")
         if zero_ns <= checkpoint.began_ns <= end_ns:
             drawing.line(left, y.end, left, y.start, "look")
-    _draw_rate_axis(drawing, x, y)
+    draw_rate_grid(drawing, y, x.start, x.end, 3)
     drawing.text(x.start, y.end - 8, turn.arm, "strong")
     if turn.position >= 0:
         label = ", ".join(filter(None, ("transactions/s", first if turn.position == 0 else "")))
@@ -106,17 +107,6 @@ def _thinned(points: list[tuple[float, float]], most: int) -> list[tuple[float, 
         ends = {min(some, key=lambda i: points[i][1]), max(some, key=lambda i: points[i][1])}
         thinned += [points[i] for i in sorted(ends)]
     return thinned
-
-
-def _draw_rate_axis(drawing: Drawing, x: Linear, y: Linear) -> None:
-    ticks = y.ticks(3)
-    thousands = bool(ticks) and max(ticks) >= 10_000
-    scaled = [tick / 1000 if thousands else tick for tick in ticks]
-    digits = decimals_of(scaled)
-    for tick, value in zip(ticks, scaled, strict=True):
-        drawing.line(x.start, y(tick), x.end, y(tick), "grid")
-        label = f"{value:.{digits}f}" + (" k" if thousands and value else "")
-        drawing.text(x.start - 6, y(tick) + 4, label, "", "end")
 
 
 def _time_ticks(length_ns: float, x: Linear) -> list[int]:

@@ -1,4 +1,4 @@
-"""Draws estimates with their intervals upright: a scale of percent, and points that are joined."""
+"""Draws upright scales, of percent and of rates, and estimates with their intervals on one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ def draw_percent_grid(drawing: Drawing, y: Linear, left: float, right: float) ->
         zero = abs(tick) < 1e-9
         drawing.line(left, y(tick), right, y(tick), "zero" if zero else "grid")
         label = "0" if zero else format_percent(tick, decimals_of(ticks))
+        drawing.text(left - 6, y(tick) + 4, label, "", "end")
+
+
+def draw_rate_grid(drawing: Drawing, y: Linear, left: float, right: float, most: int) -> None:
+    """About `most` round values of an upright scale of rates from `left` to `right`, with their
+    numbers: in thousands ("12 k") where the largest has five digits."""
+    ticks = y.ticks(most)
+    thousands = bool(ticks) and max(ticks) >= 10_000
+    scaled = [tick / 1000 if thousands else tick for tick in ticks]
+    digits = decimals_of(scaled)
+    for tick, value in zip(ticks, scaled, strict=True):
+        drawing.line(left, y(tick), right, y(tick), "grid")
+        label = f"{value:.{digits}f}" + (" k" if thousands and value else "")
         drawing.text(left - 6, y(tick) + 4, label, "", "end")
 
 

@@ -24,7 +24,7 @@ def because(text: str, why: str) -> str:
     return f"{text}: {why}" if why else text
 
 
-def looks(plan: Plan) -> str:
+def decision_text(plan: Plan) -> str:
     """When the weighing may be decided, and at which level."""
     alpha = [f"{level:g}" for level in plan.alpha]
     if plan.open_ended:
@@ -62,7 +62,7 @@ def cycle_rows(plan: Plan, turns: TurnChoices, *, begin: str, unit: str) -> list
     far = [f"{_every(turns.cycle_seconds.get(arm))} in {arm}" for arm in plan.arms]
     cap = format_duration(turns.warmup_cap_ns)
     return [
-        ("looks", looks(plan)),
+        ("looks", decision_text(plan)),
         ("time scale", because(_scale(plan, turns), turns.time_scale_why)),
         *([("measured from", begin)] if turns.limits else []),
         (f"measured in {unit}", _measured(turns)),

@@ -15,9 +15,9 @@ from steelyard.report.layouts.plan_words import (
     begins,
     cycle_parts,
     cycle_rows,
+    decision_text,
     executions_text,
     layout_row,
-    looks,
 )
 from steelyard.wording.contrast_text import ordinal
 
@@ -90,7 +90,7 @@ class SlicesShown:
         return [
             *layout_row(plan, f"about {about_duration(plan.takes_ns)} of load"),
             ("epochs", because(epochs, plan.epochs_why)),
-            ("looks", looks(plan)),
+            ("looks", decision_text(plan)),
             ("blocks in an epoch", str(plan.blocks_per_epoch)),
             (
                 "slice",

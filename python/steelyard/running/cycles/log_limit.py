@@ -36,7 +36,7 @@ class LogLimit:
     """What the log of every arm makes of its checkpoints, at the time scale that was chosen."""
 
     setup: Setup
-    looked: Mapping[str, SoloRun]
+    solo_runs: Mapping[str, SoloRun]
     cycles: Mapping[str, ArmCycle]
     lengths: CycleLengths
 
@@ -54,7 +54,7 @@ class LogLimit:
         }
 
     @property
-    def alike(self) -> bool:
+    def same_in_all_arms(self) -> bool:
         """Whether the limit is the same in all arms, so that it is no treatment."""
         return len({cycle.spacing(1.0).wal_bytes for cycle in self.cycles.values()}) == 1
 
@@ -70,7 +70,7 @@ class LogLimit:
             return
         arm = min(by_size, key=lambda name: by_size[name])
         every = _every(by_size[arm])
-        if self.alike and by_size[arm] < SHORTEST_CYCLE_S:
+        if self.same_in_all_arms and by_size[arm] < SHORTEST_CYCLE_S:
             raise StudyError(
                 f'the log of arm "{arm}" requests a checkpoint {every}: it would be read in bursts '
                 "of page images alone",
@@ -127,11 +127,11 @@ class LogLimit:
         }
         arm = max(log_bytes, key=lambda name: log_bytes[name])
         engine = self.setup.own_slots.arms[arm].engine
-        if not self.alike or not isinstance(engine, LogLimited):
+        if not self.same_in_all_arms or not isinstance(engine, LogLimited):
             if scale == 1:
                 return "The limits are the arms' own, and nothing divides them."
             return "A larger budget makes the time scale smaller, which divides the limit less."
-        settings = engine.log_limit(self.looked[arm].settings, log_bytes[arm] * scale)
+        settings = engine.log_limit(self.solo_runs[arm].settings, log_bytes[arm] * scale)
         study = self.setup.study
         words = {
             f"--set {settings_table(study, each, name)}.{name}={value}": None

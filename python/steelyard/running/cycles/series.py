@@ -90,7 +90,7 @@ class ArmSeries:
                 None if each.ended_ns is None else self.time.at(each.ended_ns),
                 each.cause,
             )
-            for each in self._watch.seen
+            for each in self._watch.checkpoints
         ]
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ def require_work(lines: Sequence[SliceLine]) -> None:
     if not any(line.transactions for line in lines):
         raise WeighingError(
             "no transaction succeeded in the pilot",
-            detail=errors_told(lines),
+            detail=errors_text(lines),
             hint="Where the errors tell of damaged data: `steelyard engines clear --templates` has "
             "the next weighing load them anew.",
         )
@@ -52,7 +52,7 @@ def require_answers(lines: Sequence[SliceLine]) -> None:
         )
 
 
-def errors_told(lines: Sequence[SliceLine]) -> str:
+def errors_text(lines: Sequence[SliceLine]) -> str:
     """The errors of slices in words, for a DETAIL."""
     clauses = [
         f'{error_words(state)}: {count} times on arm "{arm}" ({_message(lines, state)})'
@@ -108,7 +108,7 @@ def drive_pilot(
                 raise WeighingError(f"in the pilot {killed.primary}", detail=killed.detail)
             raise WeighingError(
                 f'arm "{line.arm}" lost its connections in the pilot',
-                detail=errors_told([line]),
+                detail=errors_text([line]),
             )
     return lines
 

@@ -59,21 +59,21 @@ class LoadWatch:
     def __init__(
         self,
         arms: Sequence[str],
-        standing: Mapping[str, Instance],
+        instances: Mapping[str, Instance],
         run: Run,
         *,
         mapped: bool,
-        seen: BlockEnded | None = None,
+        on_block: BlockEnded | None = None,
     ) -> None:
-        """`mapped`: page faults must become level too, as connections map the pools; `seen`: is
+        """`mapped`: page faults must become level too, as connections map the pools; `on_block`: is
         called with every block too."""
-        self._also_seen = seen
+        self._on_block = on_block
         self._arms = arms
-        self._standing = standing
+        self._instances = instances
         self._run = run
         self._lines: list[SliceLine] = []
         self._mapped = mapped
-        self._used = {arm: use_of(instance) for arm, instance in standing.items()}
+        self._used = {arm: use_of(instance) for arm, instance in instances.items()}
         self._reads: dict[str, list[float]] = {arm: [] for arm in arms}
         self._faults: dict[str, list[float]] = {arm: [] for arm in arms}
 
@@ -82,26 +82,26 @@ class LoadWatch:
         block_ns = len(self._arms) * length_ns
         done = len(self._lines) // len(self._arms)
         blocks = max(10, round(cap_ns / block_ns))
-        waits = WaitSampling(list(self._standing.values()))
+        waits = WaitSampling(list(self._instances.values()))
         try:
             self._lines += self._run([length_ns] * (blocks - done), self._note)
         finally:
             share = waits.stop()
         require_work(self._lines)
-        return self._seen(blocks, block_ns, share)
+        return self._settled(blocks, block_ns, share)
 
     def _note(self, block: Sequence[SliceLine]) -> None:
         for line in block:
-            before, now = self._used[line.arm], use_of(self._standing[line.arm])
+            before, now = self._used[line.arm], use_of(self._instances[line.arm])
             self._used[line.arm] = now
             done = line.transactions or math.nan
             blocks = (now.requested_bytes - before.requested_bytes) / BLOCK_BYTES
             self._reads[line.arm].append(blocks / done)
             self._faults[line.arm].append((now.mapped_pages - before.mapped_pages) / done)
-        if self._also_seen is not None:
-            self._also_seen(block)
+        if self._on_block is not None:
+            self._on_block(block)
 
-    def _seen(self, blocks: int, block_ns: int, wal_flush_share: float) -> Settled:
+    def _settled(self, blocks: int, block_ns: int, wal_flush_share: float) -> Settled:
         lines = self._lines
         # A cut is counted in slices of an arm: one a block.
         cuts = [

@@ -143,7 +143,7 @@ class Pilot:
 
     def _kept_equal(self, chosen: Choices) -> Choices:
         """Choices by executions, with how the files are kept equal from epoch to epoch."""
-        self._setup = self._setup.as_chosen(chosen)
+        self._setup = self._setup.with_choices(chosen)
         self._design = self._setup.design
         return chosen.model_copy(update=plan_keys(upkeep=self._upkeep()))
 
@@ -180,7 +180,7 @@ class Pilot:
                 run = partial(self._run, load, FIRST_PILOT)
                 slow = SlowWatch(self._study).note if self._may_be_slow else None
                 again = warm == "by reading"
-                watch = LoadWatch(self._design.arms, instances, run, mapped=again, seen=slow)
+                watch = LoadWatch(self._design.arms, instances, run, mapped=again, on_block=slow)
                 length_ns = slice_candidates(self._design.epoch_ns, setup.cost.value)[0]
                 settled = watch.watch(cap_ns, length_ns)
                 longest_ns = self._study.budget.measuring // LEAST_EPOCHS // 2

@@ -112,7 +112,7 @@ def _begun(setup: Setup, plan: Plan, inspected: Inspected, opened: OpenRecord) -
         study=setup.study,
         plan=plan,
         environment=inspected.environment,
-        inspection=inspected.found,
+        inspection=inspected.inspection,
         epochs=opened.epochs,
         events=opened.events,
     )

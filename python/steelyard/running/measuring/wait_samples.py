@@ -1,8 +1,8 @@
-"""Looks at random moments of the measured slices at what the sessions of the driven arm wait for.
+"""Samples, at random moments of the measured slices, what the driven arm's sessions wait for.
 
-One look a fifth of a second on average asks the driven server once (some 0.2 ms of processor time).
-The moments are drawn, since a fixed step could keep time with the slices. A look that began before
-its slice or ended after it counts for nothing.
+One sample is taken every 0.2 s on average and costs the driven server some 0.2 ms of processor
+time. The moments are drawn, since a fixed step could keep time with the slices. A sample that began
+before its slice or ended after it is not counted.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ MEAN_PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Sample:
     arm: str
     began_ns: int
     ended_ns: int
-    seen: Sequence[SampledWait]
+    waits: Sequence[SampledWait]
 
 
 class WaitSamples:
-    """Looks at the arm that is driven, from its making until it is closed.
+    """Samples the arm that is driven, from its making until it is closed.
 
     An arm whose engine shows no waits, or whose server does not permit the query, has no samples.
     """
@@ -53,13 +53,13 @@ class WaitSamples:
                 except EngineError:
                     continue
         self._arm: str | None = None
-        self._looks: deque[_Look] = deque()
+        self._pending: deque[_Sample] = deque()
         self._events: dict[str, Counter[tuple[str, str]]] = {arm: Counter() for arm in self._probes}
         self._samples: Counter[str] = Counter()
         self._sessions: Counter[str] = Counter()
         self._ended = threading.Event()
-        self._looking = threading.Lock()
-        self._thread = threading.Thread(target=self._look_on, name="wait samples", daemon=True)
+        self._sampling = threading.Lock()
+        self._thread = threading.Thread(target=self._sample_on, name="wait samples", daemon=True)
         if self._probes:
             self._thread.start()
 
@@ -83,8 +83,8 @@ class WaitSamples:
             probe.close()
 
     def during(self, visits: Sequence[Visit], lines: Iterable[SliceLine]) -> Iterator[SliceLine]:
-        """The lines of these visits as they end; meanwhile the driven arm is looked at. Afterwards
-        no look is under way: the arm may be suspended."""
+        """The lines of these visits as they end; meanwhile the driven arm is sampled. Afterwards
+        no sample is under way: the arm may be suspended."""
         following = [*(visit.arm for visit in visits[1:]), None]
         self._arm = visits[0].arm if visits else None
         for line, arm in zip(lines, following, strict=False):
@@ -92,7 +92,7 @@ class WaitSamples:
             self._count(line)
             yield line
         self._arm = None
-        with self._looking:
+        with self._sampling:
             pass  # the last one has its answer
 
     def lines(self) -> dict[str, WaitsLine]:
@@ -111,22 +111,22 @@ class WaitSamples:
         }
 
     def _count(self, line: SliceLine) -> None:
-        """The looks that lie within a slice; older ones belong to none."""
-        while self._looks and self._looks[0].began_ns < line.end_ns:
-            look = self._looks.popleft()
-            within = line.start_ns <= look.began_ns and look.ended_ns <= line.end_ns
-            if look.arm == line.arm and within and not line.dropped:
+        """Count the samples that lie within a slice; older ones belong to none."""
+        while self._pending and self._pending[0].began_ns < line.end_ns:
+            sample = self._pending.popleft()
+            within = line.start_ns <= sample.began_ns and sample.ended_ns <= line.end_ns
+            if sample.arm == line.arm and within and not line.dropped:
                 self._samples[line.arm] += 1
                 self._sessions[line.arm] += line.clients
-                for wait in look.seen:
+                for wait in sample.waits:
                     self._events[line.arm][wait.event, wait.part] += wait.sessions
 
-    def _look_on(self) -> None:
+    def _sample_on(self) -> None:
         while not self._ended.wait(self._rng.uniform(0, 2 * MEAN_PAUSE_S)):
-            with self._looking:
-                self._look()
+            with self._sampling:
+                self._sample()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         arm = self._arm
         probe = self._probes.get(arm) if arm is not None else None
         if arm is None or probe is None:
@@ -136,4 +136,4 @@ class WaitSamples:
             waits = probe.sample()
         except EngineError:
             return  # the server died: the load reports it
-        self._looks.append(_Look(arm, began_ns, self._now_ns(), waits))
+        self._pending.append(_Sample(arm, began_ns, self._now_ns(), waits))

@@ -55,7 +55,7 @@ class Inspected:
     setup: Setup
     """Without the scripts that failed when each was executed once."""
     environment: Environment
-    found: Inspection
+    inspection: Inspection
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
         files = {**environment.files, **files_of_loads(setup.templates)}
         if setup.laid is not None:
             environment = environment.model_copy(
-                update={"source": setup.laid.told(environment.source)}
+                update={"source": setup.laid.extend_facts(environment.source)}
             )
         update = {"files": files, "workload": setup.study.workload.model_dump(mode="json")}
         settings = hidden_settings({arm: settings_of(each) for arm, each in started.items()})
@@ -198,13 +198,13 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
         differences=ArmDifferences(
-            declared=(*differences.declared, *study.differences_beside_settings(arm, base)),
+            declared=(*differences.declared, *study.differences_outside_settings(arm, base)),
             derived=tuple(differences.derived),
             undeclared=tuple(differences.undeclared),
         ),
         builds=tuple(apart(builds)),
         plans_meant=rules.plans([name for name, *_ in differences.declared])
-        or any(key == "sql" for key, *_ in study.differences_beside_settings(arm, base)),
+        or any(key == "sql" for key, *_ in study.differences_outside_settings(arm, base)),
     )
 
 

@@ -276,7 +276,7 @@ def _arms(
             arm=arm,
             engine=engines[arm.name],
             templates=templates[arm.name],
-            settings=full[arm.name] if laid is None else laid.beside(full[arm.name]),
+            settings=full[arm.name] if laid is None else laid.start_settings(full[arm.name]),
             beneath=None if laid is None else laid.file,
             standbys=standbys_of(arm),
         )
@@ -371,6 +371,6 @@ def _altered(
     if not statements:
         return loads
     return tuple(
-        data.altered(engine, load, statements, arm.name, progress.stage, copies=copies)
+        data.with_arm_sql(engine, load, statements, arm.name, progress.stage, copies=copies)
         for load in loads
     )

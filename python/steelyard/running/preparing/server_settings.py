@@ -47,11 +47,11 @@ class LaidSettings:
         below = {name: value for name, value in self.file.items() if name not in stated}
         return study.model_copy(update={"settings": {**below, **study.settings}})
 
-    def beside(self, settings: Mapping[str, str]) -> dict[str, str]:
+    def start_settings(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Of settings that are in effect those that a start has to give: the file has the rest."""
         return {name: value for name, value in settings.items() if self.file.get(name) != value}
 
-    def told(self, source: SourceFacts | None) -> SourceFacts | None:
+    def extend_facts(self, source: SourceFacts | None) -> SourceFacts | None:
         """The facts about the data with those about its settings."""
         if source is None:
             return None

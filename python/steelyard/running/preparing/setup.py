@@ -179,7 +179,7 @@ class Setup:
         """The same in another layout."""
         return replace(self, layout=layout)
 
-    def as_chosen(self, choices: Choices) -> Setup:
+    def with_choices(self, choices: Choices) -> Setup:
         """The same in the layout and the epochs that were chosen, and by executions where that
         was."""
         laid = self.laid_out(choices.chosen_layout).in_epochs(choices.epochs)

@@ -133,7 +133,8 @@ def drive_alone(setup: Setup, arm: str, placement: str, most_s: float) -> SoloRu
                 )
         finally:
             share = waits.stop()
-        took_ns, driver_io, checkpoints = clock.now_ns() - loaded_ns, load.io, tuple(watch.seen)
+        took_ns, driver_io = clock.now_ns() - loaded_ns, load.io
+        checkpoints = tuple(watch.checkpoints)
     with setup.phase("read"):
         setup.data.violations(instance)  # for its time: the epochs report what is wrong
     slots.stop_arms()
@@ -171,7 +172,9 @@ def _drive(
     lines: list[SliceLine] = []
     seconds, written = [0.0], [0.0]
     while seconds[-1] < LEAST_LOOK_S or (
-        whole_cycle_s(watch.seen) is None and written[-1] < enough_bytes and seconds[-1] < most_s
+        whole_cycle_s(watch.checkpoints) is None
+        and written[-1] < enough_bytes
+        and seconds[-1] < most_s
     ):
         visit = Visit(arm, SECOND_NS, "pilot", len(lines), 0)
         lines += drive_pilot(setup, load, [visit], SlicePlace(PILOT, run=1))

@@ -72,8 +72,8 @@ class TurnPlace:
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """What was seen of an arm that was measured to the end of its turn."""
+class _MeasuredTurn:
+    """The readings of an arm that was measured to the end of its turn."""
 
     end: TurnEnd
     level: bool
@@ -154,7 +154,7 @@ class TurnRunner:
 
     def _measure(
         self, where: TurnPlace, lines: list[SliceLine], instance: LocalInstance, phases: Phases
-    ) -> _Seen:
+    ) -> _MeasuredTurn:
         choices, setup, arm = self._choices, self._setup, where.arm
         readings = ArmReadings(setup, {arm: instance})
         warm, measured, place = SecondSeries(), SecondSeries(), where.place
@@ -177,13 +177,14 @@ class TurnRunner:
             with phases("measure"):
                 end = self._cycles(arm, seconds, measured, watch, at_checkpoint)
             machine = {arm: load.machine_readings(arm)}
-            at_end, checkpoints = seconds.debt(), tuple(watch.seen)
+            at_end, checkpoints = seconds.debt(), tuple(watch.checkpoints)
             readings.border()
         with phases("read"):
             read = readings.close(
                 [*warm.lines, *measured.lines], (), SliceReadings(waits.lines(), machine)
             )
-        return _Seen(end, level, at_checkpoint, checkpoints, at_start, at_end, measured, read)
+        debts = at_start, at_end
+        return _MeasuredTurn(end, level, at_checkpoint, checkpoints, *debts, measured, read)
 
     def _warm_up(self, seconds: SecondBySecond, series: SecondSeries) -> bool:
         limit_ns = self._clock.now_ns() + self._turns.warmup_cap_ns
@@ -205,7 +206,7 @@ class TurnRunner:
         """Go on until a checkpoint has ended after a moment, or none came in time; whether the load
         was level by then, where it was not before, and whether one has ended."""
         limit_ns = since_ns + self._turns.limits_of(arm).wait_ns
-        while not (ended := bool(completed(watch.seen, since_ns))):
+        while not (ended := bool(completed(watch.checkpoints, since_ns))):
             if self._clock.now_ns() >= limit_ns:
                 break
             seconds.run(series, "warmup", self._choices.slice_ns)
@@ -232,7 +233,7 @@ class TurnRunner:
                     return "stated"
                 continue
             # One that ended since the last second did is the next one's.
-            before, ended = ended, len(completed(watch.seen, *series.ends_ns(since_ns)))
+            before, ended = ended, len(completed(watch.checkpoints, *series.ends_ns(since_ns)))
             # Elsewhere in a cycle it would be a part of one, alike each time.
             whole = at_checkpoint and ended > before
             if whole and ended >= turns.cycles and took_ns >= limits.least_ns:

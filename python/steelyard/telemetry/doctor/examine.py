@@ -47,7 +47,7 @@ def _finding(check: Check, host: HostFacts) -> HostFinding:
         return HostFinding(name, "unseen", f"could not be read: {reason}", "", "", "")
 
 
-def look_lately(
+def sample_recent_load(
     directory: Path,
     seconds: float,
     *,

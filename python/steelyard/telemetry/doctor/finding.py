@@ -113,7 +113,7 @@ class HostFacts:
 Check = Callable[[HostFacts], HostFinding]
 
 
-def chosen(text: str | None) -> str | None:
+def bracketed_word(text: str | None) -> str | None:
     """The word in brackets: "madvise" of "always [madvise] never"."""
     if text is None or "[" not in text:
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import hidden_limits, memory_left
-from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, bracketed_word
 from steelyard.telemetry.host import huge_pages_free, memory_bytes
 
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
@@ -24,7 +24,7 @@ packages for RHEL call postmaster."""
 
 def transparent_huge_pages(host: HostFacts) -> HostFinding:
     """Whether the kernel makes huge pages of anonymous memory by itself."""
-    mode = chosen(host.text(HUGE_PAGES))
+    mode = bracketed_word(host.text(HUGE_PAGES))
     level: Level = "unseen" if mode is None else "warning" if mode == "always" else "good"
     return HostFinding(
         "transparent huge pages",

@@ -10,7 +10,7 @@ from steelyard.model.units import NS_PER_US, format_bytes, format_duration
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath, uncounted
-from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, chosen
+from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, bracketed_word
 
 FASTEST_SYNC_US = 20.0
 SLOWEST_SYNC_US = 5000.0
@@ -35,7 +35,7 @@ def scheduler(host: HostFacts) -> HostFinding:
     offered = {
         name: host.text(f"sys/class/block/{name}/queue/scheduler") for name in devices.leaves
     }
-    modes = {name: chosen(text) for name, text in offered.items()}
+    modes = {name: bracketed_word(text) for name, text in offered.items()}
     level: Level = "good"
     if not devices.leaves:
         level = "unseen"

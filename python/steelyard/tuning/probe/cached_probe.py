@@ -39,7 +39,7 @@ def last_probe(directory: Path, cache: Path) -> Probe | None:
         return None
 
 
-def why_not_kept(directory: Path) -> str:
+def why_not_cached(directory: Path) -> str:
     """Why probes of a directory cannot be kept: there is no device to know them by; empty: they
     can."""
     return devices_beneath(directory).unmapped

@@ -71,7 +71,7 @@ class _Profiles:
     account: str | None
     servers: int
     data_bytes: int | None
-    asked: dict[BuildRequest, Accepting]
+    accepted: dict[BuildRequest, Accepting]
     """What each build accepts, kept from one number of servers to the next."""
     say: Say
 
@@ -97,12 +97,12 @@ class _Profiles:
         if arm.profile is None:
             return arm
         request = BuildRequest(arm.version, arm.bindir)
-        if request not in self.asked:
-            self.asked[request] = read_allowed_settings(self.study.engine, request, self.account)
+        if request not in self.accepted:
+            self.accepted[request] = read_allowed_settings(self.study.engine, request, self.account)
         wish = _wish(self.study, arm.profile, self.servers, self.data_bytes)
         place, log = places_of(arm, self.place)
         wish = replace(wish, log_directory=log)
-        profile = propose(wish, self.asked[request], place, self.cache)
+        profile = propose(wish, self.accepted[request], place, self.cache)
         proposed = profile.for_arm(*arm.profile.without)
         stated = {name.lower() for name in self.study.settings} - {*arm.settings}
         chosen = {name: value for name, value in proposed.items() if name not in stated}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.telemetry.capacity import existing_ancestor
-from steelyard.tuning.probe.cached_probe import last_probe, why_not_kept
+from steelyard.tuning.probe.cached_probe import last_probe, why_not_cached
 from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.tuning.profile.basis import (
@@ -109,7 +109,7 @@ def _storage(directory: Path | None, cache: Path) -> Storage | None:
     probed = last_probe(directory, cache)
     if probed is not None:
         return Storage.of_probe(probed)
-    why_not = why_not_kept(directory)
+    why_not = why_not_cached(directory)
     if not why_not:
         return None
     return Storage("", "", None, None, why_not=f"no probe of it can be kept: {why_not}")

@@ -154,8 +154,9 @@ def _lost(line: ContrastLine) -> str | None:
 
 
 def _way(epoch: EpochDetail, line: ContrastLine) -> str | None:
-    """How the arm was lost in an epoch; None: it was not. Infinity is kept as None: an arm without
-    work beside a control that did some is told from epochs that have no ratio by throughput."""
+    """How the arm was lost in an epoch; None: it was not. The record keeps a log ratio of minus
+    infinity as None, so that an arm that did no work while the control did is recognized by its
+    throughput."""
     if line.arm in blamed(epoch.outcome):
         return epoch.outcome.partition(":")[0]
     idle = not epoch.throughput.get(line.arm) and bool(epoch.throughput.get(line.control))

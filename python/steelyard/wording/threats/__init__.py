@@ -1,1 +1,1 @@
-"""What is said of each thing that was seen, and of each kind of threat."""
+"""Words the threats: a sentence for each observation; a cause and advice for each kind."""

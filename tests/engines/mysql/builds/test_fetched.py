@@ -19,7 +19,7 @@ from steelyard.engines.builds.added import remove_engine
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import open_cache
 from steelyard.engines.mysql.builds.added import added_engines
-from steelyard.engines.mysql.builds.fetching import bring, directories, missing
+from steelyard.engines.mysql.builds.fetching import directories, missing, unpack_libraries
 from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.programs import run
 
@@ -41,8 +41,8 @@ def test_a_fetched_server_runs_as_the_account_of_servers(
 ) -> None:
     added = fetch(product)
     assert added.identity.version.startswith(version)
-    assert added.brought[0].pinned or not pinned
-    assert len(added.brought[0].sha512) == 128
+    assert added.fetched_packages[0].pinned or not pinned
+    assert len(added.fetched_packages[0].sha512) == 128
     [usable] = select_builds([BuildRequest(product)])
     assert (usable.build, usable.identity) == (added.build, added.identity)
     data = root / f"data-{product}"
@@ -63,7 +63,7 @@ def test_a_library_of_the_distribution_is_found_by_the_dynamic_linker(root: Path
     added = fetch("mysql-5.7")
     half = root / "half"
     half.mkdir()
-    [brought] = bring(["libaio.so.1"], half, root / "libraries", lambda _: None)
+    [brought] = unpack_libraries(["libaio.so.1"], half, root / "libraries", lambda _: None)
     assert brought.file.startswith("libaio1")
     build = replace(added.build, libraries=directories(root / "libraries"))
     _, words = run(choose_account(), ["ldd", str(build.server)], environment=build.environment)

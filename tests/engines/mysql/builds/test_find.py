@@ -14,7 +14,12 @@ from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import find
 from steelyard.engines.mysql.builds.adding import add_directory
 from steelyard.engines.mysql.builds.build import Build
-from steelyard.engines.mysql.builds.find import DiscoveredBuild, discovered, found_in, select_builds
+from steelyard.engines.mysql.builds.find import (
+    DiscoveredBuild,
+    discover_in,
+    discovered,
+    select_builds,
+)
 from steelyard.engines.mysql.builds.provenance import identify
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
@@ -100,7 +105,7 @@ def test_an_explicit_directory_decides_whatever_the_version(cache: Cache, place:
     [usable] = select_builds([BuildRequest("8.0", tree)])
     assert (usable.build.server, usable.build.origin) == (tree / "mysqld", "bindir")
     assert usable.build.product == usable.identity.kind == "mariadb", "what it says decides"
-    assert found_in(tree).identity == usable.identity
+    assert discover_in(tree).identity == usable.identity
     with pytest.raises(EngineError, match="no MySQL and no MariaDB in directory"):
         select_builds([BuildRequest("8.0", place)])
 

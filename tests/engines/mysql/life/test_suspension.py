@@ -100,7 +100,7 @@ def test_the_log_is_watched_to_its_end_and_back_to_the_last_checkpoint(
             assert 2000 * 200 < written < 10 * 2000 * 200
             assert 0 <= after.owed_bytes - before.owed_bytes <= written
             assert math.isnan(after.images)
-            assert watch.seen == ()
+            assert watch.checkpoints == ()
             server.crash()
             assert watch.pulse() is None
             watch.close()

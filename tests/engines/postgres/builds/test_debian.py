@@ -87,7 +87,7 @@ def test_a_major_version_that_npm_has_not_comes_from_debian(
     assert added.package == "postgresql-19=19~rc1-1"
     assert "npm has none" in said
     assert [each.name for each in added_engines(cache)] == ["debian-19rc1"]
-    assert {each.file.partition("_")[0] for each in added.brought} == {
+    assert {each.file.partition("_")[0] for each in added.fetched_packages} == {
         *("postgresql-19", "postgresql-client-19", "patchelf", "libpq5", "libc6", "libdeep1")
     }
     assert find_postgres("19").identity.origin == "debian"
@@ -120,7 +120,7 @@ def test_what_is_asked_of_npm_is_not_looked_for_in_debian(
 def test_of_the_libraries_those_of_the_older_suite_are_taken_where_they_will_do(
     nineteen: FakeApt, tmp_path: Path
 ) -> None:
-    chosen = source.Chosen("19rc1", "19~rc1-1", ("-o", "x"))
+    chosen = source.FetchableVersion("19rc1", "19~rc1-1", ("-o", "x"))
     source.unpack(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
     fetched = " ".join(line for line in nineteen.asked if " download " in line)
     assert "libc6=2.43-7" in fetched
@@ -130,7 +130,7 @@ def test_of_the_libraries_those_of_the_older_suite_are_taken_where_they_will_do(
 def test_programs_start_by_the_c_library_that_comes_with_them(
     nineteen: FakeApt, tmp_path: Path
 ) -> None:
-    chosen = source.Chosen("19rc1", "19~rc1-1", ())
+    chosen = source.FetchableVersion("19rc1", "19~rc1-1", ())
     bindir, _ = source.unpack(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
     home = Path("/somewhere/usr/lib/postgresql/19/bin")
     source.bind(bindir, home, source.patcher_in(tmp_path))
@@ -190,7 +190,7 @@ def test_without_a_source_of_debian_the_advice_is_a_directory(
      ("debian-19rc", None), ("npm-19", None)],
 )  # fmt: skip
 def test_debian_is_asked_for_by_name(asked: str, version: str | None) -> None:
-    assert source.asked_version(asked) == version
+    assert source.requested_version(asked) == version
 
 
 @pytest.mark.long

@@ -113,7 +113,7 @@ def test_schemas_that_roles_find_by_their_names_are_named(
     assert "which does not: tenant; --set settings.search_path=tenant,public" in doubt
 
 
-def altered(imported: ImportedCluster) -> list[str]:
+def cleared_role_settings(imported: ImportedCluster) -> list[str]:
     """Settings of roles among what a copy is without."""
     return [left.what for left in imported.neutralised if left.what.startswith("ALTER ")]
 
@@ -131,7 +131,7 @@ def test_what_our_role_sets_is_cleared_and_what_others_set_is_named(
         assert copy.settings()["work_mem"] == "8192 kB"
     finally:
         copy.stop()
-    assert sorted(altered(imported)) == sorted(CLEARED)
+    assert sorted(cleared_role_settings(imported)) == sorted(CLEARED)
     assert "S3cret" not in str(imported)
     roles = "app1 (jit, work_mem), app2 (jit), app3 (jit), app4 (jit), app5 (jit), and 2 more"
     [doubt] = [doubt for doubt in imported.doubts if "ALTER ROLE" in doubt]
@@ -155,7 +155,7 @@ def test_what_a_dump_sets_for_roles_is_left_out_and_what_it_sets_in_a_block_is_n
         assert rows(copy, "SHOW work_mem", "postgres") == [("4MB",)]
     finally:
         copy.stop()
-    assert altered(imported) == [
+    assert cleared_role_settings(imported) == [
         "ALTER ROLE app SET jit",
         "ALTER ROLE ALL SET work_mem",
         "ALTER USER postgres SET jit",

@@ -18,7 +18,7 @@ from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.selection import find_postgres
-from steelyard.engines.postgres.sql.buffer_pool import PoolRelation, chosen
+from steelyard.engines.postgres.sql.buffer_pool import PoolRelation, relations_that_fit
 
 BLOCK = 8192
 SETTINGS = {"autovacuum": "off", "max_parallel_workers_per_gather": "0", "shared_buffers": "32MB"}
@@ -46,12 +46,12 @@ def test_no_more_is_read_than_the_pool_holds_and_indexes_come_last(
     sizes: list[tuple[bool, int]], pool: int
 ) -> None:
     relations = [_relation(n, blocks, is_index=index) for n, (index, blocks) in enumerate(sizes)]
-    found = chosen(relations, pool)
+    found = relations_that_fit(relations, pool)
     assert sum(one.blocks for one in found) == min(pool, sum(one.blocks for one in relations))
     assert [one.is_index for one in found] == sorted(one.is_index for one in found)
     whole = {one.oid: one.blocks for one in relations}
     assert all(one.blocks == whole[one.oid] for one in found[1:])  # only the first is cut
-    assert found == chosen(relations[::-1], pool)
+    assert found == relations_that_fit(relations[::-1], pool)
 
 
 def _buffers(session: psycopg.Connection[Any], statement: str) -> tuple[int, int]:

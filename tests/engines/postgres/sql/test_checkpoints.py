@@ -22,7 +22,7 @@ from steelyard.engines.postgres.sql.checkpoints import (
     LogWatch,
     cycle_of,
     log_limit,
-    require_seen,
+    require_logged_checkpoints,
     scaled,
 )
 from steelyard.model.errors import EngineError
@@ -117,16 +117,16 @@ def test_a_setting_in_another_unit_is_an_error() -> None:
 
 @pytest.mark.parametrize("name", ["log_checkpoints", "logging_collector", "log_destination"])
 def test_settings_that_hide_checkpoints_are_refused(name: str) -> None:
-    require_seen({"log_checkpoints": "on", "logging_collector": "off"})
+    require_logged_checkpoints({"log_checkpoints": "on", "logging_collector": "off"})
     with pytest.raises(EngineError, match=f'cannot see checkpoints: setting "{name}"'):
-        require_seen({name: "csvlog" if name == "log_destination" else "nonsense"})
+        require_logged_checkpoints({name: "csvlog" if name == "log_destination" else "nonsense"})
 
 
 @pytest.mark.parametrize(("level", "hides"), [("log", False), ("fatal", True), ("panic", True)])
 def test_a_level_above_that_of_checkpoints_is_refused(level: str, hides: bool) -> None:
     refused = pytest.raises(EngineError, match='setting "log_min_messages"')
     with refused if hides else nullcontext():
-        require_seen({"log_min_messages": level})
+        require_logged_checkpoints({"log_min_messages": level})
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_level_above_that_of_checkpoints_is_refused(level: str, hides: bool) -
 def test_of_levels_by_process_the_checkpointers_counts(levels: str, hides: bool) -> None:
     refused = pytest.raises(EngineError, match='setting "log_min_messages"')
     with refused if hides else nullcontext():
-        require_seen({"log_min_messages": levels})
+        require_logged_checkpoints({"log_min_messages": levels})
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_of_levels_by_process_the_checkpointers_counts(levels: str, hides: bool)
 def test_messages_in_english_are_read_whatever_locale_says_so(locale: str, hides: bool) -> None:
     refused = pytest.raises(EngineError, match='setting "lc_messages"')
     with refused if hides else nullcontext():
-        require_seen({"lc_messages": locale})
+        require_logged_checkpoints({"lc_messages": locale})
 
 
 @pytest.mark.parametrize("code", [b"", b"00000: "])
@@ -175,7 +175,7 @@ def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(
                 server.write(stamp + words.replace(b"LOG:  ", b"LOG:  " + code))
             now[0] += 500
             watch._read()
-    assert watch.seen == (Checkpoint(1_500, 2_000, "time"),)
+    assert watch.checkpoints == (Checkpoint(1_500, 2_000, "time"),)
 
 
 @pytest.mark.postgres
@@ -209,12 +209,12 @@ def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
         session.execute("CHECKPOINT")
         done_ns = time.monotonic_ns()
         deadline = done_ns + 5_000_000_000
-        while not any(one.ended_ns for one in watch.seen) and time.monotonic_ns() < deadline:
+        while not any(one.ended_ns for one in watch.checkpoints) and time.monotonic_ns() < deadline:
             time.sleep(0.01)
         after = watch.pulse()
     watch.close()
     watch.close()  # twice does no harm
-    [seen] = watch.seen
+    [seen] = watch.checkpoints
     assert seen.ended_ns is not None
     assert asked_ns <= seen.began_ns <= seen.ended_ns
     assert "force" in seen.cause or "immediate" in seen.cause or "fast" in seen.cause

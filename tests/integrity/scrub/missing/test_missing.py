@@ -36,7 +36,7 @@ def reasons(outcome: ScrubOutcome) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def gone(path: Path) -> Iterator[None]:
+def moved_aside(path: Path) -> Iterator[None]:
     """Without a file or directory, which is back afterwards."""
     aside = path.parent.parent / f"{path.name}-aside"
     shutil.move(path, aside)
@@ -103,7 +103,7 @@ def test_a_missing_relation_file_is_damage_stopped_and_running_until_it_is_back(
 ) -> None:
     path = file_of(name)
     label = str(path.relative_to(cluster.directory))
-    with gone(path):
+    with moved_aside(path):
         before = tree_marks(cluster.directory)
         outcome = scrubbed(cluster.directory)
         assert reasons(outcome) == [(label, "missing file")]
@@ -119,7 +119,7 @@ def test_a_missing_relation_file_is_damage_stopped_and_running_until_it_is_back(
         advice = {"plain_pkey": "REINDEX INDEX", "passing": "TRUNCATE"}
         assert advice.get(name, "restore the file from a backup") in words
     assert scrubbed(cluster.directory).bad == ()
-    with running(made) as alive, gone(path):
+    with running(made) as alive, moved_aside(path):
         alive_outcome = scrubbed(alive.directory)
         assert (label, "missing file") in reasons(alive_outcome)
 
@@ -144,7 +144,7 @@ def test_what_is_advised_for_a_missing_file_heals_it(
 def test_a_running_server_that_cannot_be_asked_is_named_as_what_is_not_seen(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
-    with running(made) as alive, gone(file_of("plain_pkey")):
+    with running(made) as alive, moved_aside(file_of("plain_pkey")):
         outcome = scrubbed(alive.directory, server=UNREACHED)
     assert outcome.bad == ()
     [note] = [note for note in outcome.notes if note.startswith("not seen: relation files")]
@@ -202,7 +202,7 @@ def test_a_missing_file_of_a_catalogue_that_only_the_map_names_is_seen(
     for directory, oid in ((home, 1259), (home, 1249), (cluster.directory / "global", 1260)):
         file = directory / str(dict(read_relation_map(directory / MAP, major))[oid])
         label = str(file.relative_to(cluster.directory))
-        with gone(file):
+        with moved_aside(file):
             outcome = scrubbed(cluster.directory)
         assert (label, "missing file") in reasons(outcome)
         [finding] = [finding for finding in outcome.bad if finding.path == label]
@@ -215,7 +215,7 @@ def test_a_missing_database_directory_is_damage_by_name(
 ) -> None:
     home = file_of("plain").parent
     label = str(home.relative_to(cluster.directory))
-    with gone(home):
+    with moved_aside(home):
         outcome = scrubbed(cluster.directory)
         assert reasons(outcome) == [(label, "missing database")]
         words = render(outcome)
@@ -231,17 +231,17 @@ def test_a_crashed_cluster_names_what_is_not_seen_and_still_sees_maps_and_databa
     execute(made.clone, "CREATE TABLE dropped (id int)", "CHECKPOINT", "DROP TABLE dropped")
     made.clone.crash()
     plain = file_of("plain")
-    with gone(plain):
+    with moved_aside(plain):
         outcome = scrubbed(cluster.directory, crashed=True)
     assert outcome.run_state is RunState.CRASHED
     assert outcome.bad == (), "what was dropped since the checkpoint is no damage"
     [note] = [note for note in outcome.notes if note.startswith("not seen: relation files")]
     assert "it has recovered" in note
-    with gone(plain.parent / MAP):
+    with moved_aside(plain.parent / MAP):
         assert [reason for _, reason in reasons(scrubbed(cluster.directory, crashed=True))] == [
             "relation map"
         ]
-    with gone(plain.parent):
+    with moved_aside(plain.parent):
         assert "missing database" in [
             r for _, r in reasons(scrubbed(cluster.directory, crashed=True))
         ]
@@ -254,7 +254,7 @@ def test_a_backup_is_held_to_its_manifest_and_without_one_says_what_is_not_seen(
         assert scrubbed(place).bad == ()
         plain = place / file_of("plain").relative_to(cluster.directory)
         label = str(plain.relative_to(place))
-        with gone(plain):
+        with moved_aside(plain):
             outcome = scrubbed(place)
             assert reasons(outcome) == [(label, "missing file")]
             assert "backup_manifest lists it" in outcome.bad[0].guess_detail
@@ -262,16 +262,16 @@ def test_a_backup_is_held_to_its_manifest_and_without_one_says_what_is_not_seen(
         mapped = read_relation_map(plain.parent / MAP, major)
         catalogue = plain.parent / str(dict(mapped)[1259])
         for path, reason in ((catalogue, "missing file"), (plain.parent / MAP, "relation map")):
-            with gone(path):
+            with moved_aside(path):
                 found = reasons(scrubbed(place))
             assert found == [(str(path.relative_to(place)), reason)], "each once"
-        with gone(place / "pg_xact/0000"):
+        with moved_aside(place / "pg_xact/0000"):
             assert reasons(scrubbed(place)) == [("pg_xact/0000", "missing file")]
         (place / "backup_manifest").unlink()
         whole = scrubbed(place)
         assert (whole.bad, whole.exit_status) == ((), 0)
         assert any("no backup_manifest" in note for note in whole.notes)
-        with gone(plain.parent):
+        with moved_aside(plain.parent):
             outcome = scrubbed(place)
         assert outcome.exit_status == 3, "it may have been dropped while the backup was taken"
         assert [path for path, _ in outcome.denied] == [str(plain.parent.relative_to(place))]
@@ -294,13 +294,13 @@ def test_a_database_and_a_table_in_a_tablespace_are_expected_there(
             assert scrubbed(alive.directory).bad == ()
         assert scrubbed(cluster.directory).bad == ()
         path = cluster.directory / file
-        with gone(path):
+        with moved_aside(path):
             assert reasons(scrubbed(cluster.directory)) == [(file, "missing file")]
         [home] = [p.parent for p in space.glob("PG_*/*/PG_VERSION")]
         label = f"{Path(file).parents[1]}/{home.name}"
-        with gone(home):
+        with moved_aside(home):
             assert reasons(scrubbed(cluster.directory)) == [(label, "missing database")]
-        with gone(home / MAP):
+        with moved_aside(home / MAP):
             assert reasons(scrubbed(cluster.directory)) == [(f"{label}/{MAP}", "relation map")]
     finally:
         for link in (cluster.directory / "pg_tblspc").iterdir():

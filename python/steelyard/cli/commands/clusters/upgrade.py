@@ -162,8 +162,9 @@ def _answered(request: UpgradeRequest, work: OwnWork, display: _Shown) -> str:
 def _weighed_words(
     outcome: UpgradeOutcome, request: UpgradeRequest, work: OwnWork
 ) -> tuple[str, ...]:
-    """What stands after `steelyard` for the data that were rehearsed on. A base backup of ours has
-    the settings that its server reported, which only keys of the study can name."""
+    """The arguments of `steelyard` that weigh the user's own work on the rehearsed data.
+    A base backup of ours has the settings that its server reported, which only keys of the study
+    can name."""
     from dataclasses import replace
 
     from steelyard.cli.views.upgrades.own_work import weighing_words

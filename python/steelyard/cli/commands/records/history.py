@@ -63,7 +63,13 @@ def list_history(
 ) -> None:
     """List the records below a folder, the newest first."""
     from steelyard.cli.views.history.list_view import history_lines
-    from steelyard.history.filter import Filter, chosen, day, require_possible, verdict_word
+    from steelyard.history.filter import (
+        Filter,
+        day,
+        matching_entries,
+        require_possible,
+        verdict_word,
+    )
     from steelyard.history.index import read_history
 
     criteria = Filter(study, machine, verdict_word(verdict), doubt, day(since), day(until))
@@ -73,7 +79,7 @@ def list_history(
         from steelyard.history.verify import verified
 
         index = verified(index)
-    entries = chosen(index.entries, criteria)
+    entries = matching_entries(index.entries, criteria)
     if as_json:
         rows = [entry.to_json() for entry in entries]
         typer.echo(

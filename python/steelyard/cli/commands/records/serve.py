@@ -33,13 +33,13 @@ def serve(
 
     with (
         tempfile.TemporaryDirectory(prefix="steelyard-site-") as folder,
-        SiteServer(records, Path(folder), port, _tell) as server,
+        SiteServer(records, Path(folder), port, _print_error) as server,
     ):
         message = json.dumps({"address": server.address}) if as_json else server.address
         typer.echo(message)
-        _tell("It shows the records as they come; Ctrl-C ends it.")
+        _print_error("It shows the records as they come; Ctrl-C ends it.")
         server.serve_forever(poll_interval=0.2)
 
 
-def _tell(message: str) -> None:
+def _print_error(message: str) -> None:
     typer.echo(message, err=True)

@@ -8,6 +8,7 @@ from steelyard.cli.views.history.list_view import reading_words
 from steelyard.cli.views.text_layout import broken
 from steelyard.history.trend import QuestionTrend
 from steelyard.model.units import counted
+from steelyard.report.charts.scale import known_ends
 
 _FEWEST_COLUMNS = 16
 _MOST_NAMES = 3
@@ -36,12 +37,7 @@ def _rows(trend: QuestionTrend, width: int) -> Iterator[str]:
     readings = [(point.place, point.point.reading) for point in trend.points]
     if not readings:
         return
-    ends = [
-        end
-        for _, reading in readings
-        for end in (reading.low_percent, reading.high_percent, reading.estimate_percent)
-        if end is not None
-    ]
+    ends = known_ends(reading for _, reading in readings)
     margins = [reading.margin_percent for _, reading in readings]
     reach = min(max([*(abs(end) for end in ends), *margins, 0.1]), _MOST_PERCENT)
     texts = [reading_words(reading) for _, reading in readings]

@@ -17,7 +17,13 @@ from steelyard.record.contrast import ContrastLine
 from steelyard.record.sweep import Swept, SweptContrast
 from steelyard.record.turns.turn_summary import EvennessLine
 from steelyard.record.verdict import DeviceSummary, Verdict
-from steelyard.report.devices import by_second, figure_rows, not_available, told_names, used_figures
+from steelyard.report.devices import (
+    by_second,
+    devices_text,
+    figure_rows,
+    not_available,
+    used_figures,
+)
 from steelyard.report.layouts.shown_layout import layout_named
 from steelyard.report.tables import cause_rows, page_price, query_rows, work_rows
 from steelyard.report.turns import evenness_rows, stall_sums, sum_rows
@@ -276,7 +282,7 @@ def _devices(verdict: Verdict, devices: DeviceSummary) -> Iterator[str]:
                 continue
             cells = rows.setdefault(row["metric"], [row["control"], *["–"] * len(arms)])
             cells[1 + column] = f"{row['arm']}, {reading}"
-    head = [told_names(devices), control, *(f"{arm} against {control}" for arm in arms)]
+    head = [devices_text(devices), control, *(f"{arm} against {control}" for arm in arms)]
     yield _table(_devices_words(verdict, devices), head, rows)
     if pairs:
         caption = (
@@ -287,7 +293,7 @@ def _devices(verdict: Verdict, devices: DeviceSummary) -> Iterator[str]:
 
 def _devices_words(verdict: Verdict, devices: DeviceSummary) -> str:
     caption = (
-        f"What {told_names(devices)} did while each arm was driven; in brackets iostat's names."
+        f"What {devices_text(devices)} did while each arm was driven; in brackets iostat's names."
     )
     if layout_named(verdict.layout).moves:
         caption += (

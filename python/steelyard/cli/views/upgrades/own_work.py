@@ -23,8 +23,8 @@ _SYSTEM = ("postgres", "template1")
 def weighing_words(
     outcome: UpgradeOutcome, source: Sequence[str], work: Sequence[str]
 ) -> tuple[str, ...]:
-    """What stands after `steelyard`: study `upgrade` with the builds and the checksums of the
-    rehearsal. One load of each: all are copies of one original, and share its pages. `source`:
+    """The arguments of `steelyard` that weigh study `upgrade` with the builds and the checksums of
+    the rehearsal. One load of each: all are copies of one original, and share its pages. `source`:
     options of the data; `work`: of what is driven, and how long."""
     changes = [("control", outcome.old_engine, outcome.old_bindir, outcome.old_checksums)]
     for arm in ("after", "checksums", "shipped"):
@@ -65,7 +65,7 @@ def largest_database(outcome: UpgradeOutcome) -> str:
 
 
 def weighed_section(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> Section:
-    """The section of a weighing of study `upgrade`. `again`: what stands after `steelyard`."""
+    """The section of a weighing of study `upgrade`. `again`: its arguments."""
     return Section(TITLE, tuple(_blocks(outcome, verdict, again)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.builds.copies import can_read, copy_once, mark, unreadable
+from steelyard.engines.builds.copies import can_read, copy_to_cache, mark, unreadable
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.model.errors import EngineError
@@ -56,7 +56,7 @@ def _copy(build: Build, cache: Cache) -> Build:
             shutil.copytree(library, half / f"libraries{number}", symlinks=True)
 
     name = f"{build.origin}-{mark(base, build.server)}"
-    home = copy_once(cache, name, build.server.parent, fill)
+    home = copy_to_cache(cache, name, build.server.parent, fill)
     tree = home / base.name
     inside = (tree / name for name in _LIBRARIES)
     return replace(

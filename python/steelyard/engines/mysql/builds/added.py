@@ -34,7 +34,7 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     provenance: Provenance
-    brought: tuple[PinnedPackage, ...]  # what was fetched for it; empty for a directory
+    fetched_packages: tuple[PinnedPackage, ...]  # what was fetched for it; empty for a directory
     added: str  # UTC
 
 
@@ -91,7 +91,7 @@ def read_engine(home: Path) -> Added | None:
             libraries=tuple(home / each for each in document["libraries"]),
             package=document["package"],
         )
-        identity = recorded if _mark(build.server) == document["mark"] else _seen_anew(build)
+        identity = recorded if _mark(build.server) == document["mark"] else _identify_again(build)
         identity = replace(identity, bindir=str(build.server.parent))
         build = replace(build, product=identity.kind)
         packages = tuple(PinnedPackage(**each) for each in document["brought"])
@@ -102,7 +102,7 @@ def read_engine(home: Path) -> Added | None:
     return Added(home.name, home, build, identity, traced, packages, added)
 
 
-def _seen_anew(build: Build) -> Identity:
+def _identify_again(build: Build) -> Identity:
     """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
     return identify(accessible_build(build, account, open_cache()), account)

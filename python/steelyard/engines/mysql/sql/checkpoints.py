@@ -64,7 +64,7 @@ class LogWatch:
             ) from error
 
     @property
-    def seen(self) -> tuple[Checkpoint, ...]:
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
         """None: InnoDB checkpoints all the time, and none begins or ends."""
         return ()
 

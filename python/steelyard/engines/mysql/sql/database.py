@@ -9,7 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.loading import DATABASE, Prober, RowEncoding, ServerDisk
+from steelyard.engines.loading import (
+    DATABASE,
+    Prober,
+    RowEncoding,
+    ServerDisk,
+    require_replaceable,
+)
 from steelyard.engines.mysql.builds.build import MARIADB
 from steelyard.engines.mysql.sql.loader import MARKER, MysqlChecker, MysqlLoader, database_bytes
 from steelyard.engines.mysql.sql.own_time import log_bytes
@@ -122,22 +128,8 @@ class MysqlDatabase:
 
     def _require_replaceable(self, *, replacing: bool) -> None:
         with self.loader() as loader:
-            marked, loaded = loader.has_table(MARKER), loader.loaded()
-        refusal = (
-            f'cannot load into the server at "{self.host}": it has a database "{DATABASE}" already'
-        )
-        if not marked:
-            raise EngineError(
-                refusal,
-                detail="It was not made by Steelyard, or its marker is gone.",
-                hint="Steelyard writes only into a database that it has just made.",
-            )
-        if loaded is not None and not replacing:
-            raise EngineError(
-                refusal,
-                hint="Steelyard writes only into a database that it has just made. "
-                "`workloads load --replace` drops this one first.",
-            )
+            marked, loaded = loader.has_table(MARKER), loader.loaded() is not None
+        require_replaceable(self.host, marked=marked, loaded=loaded, replacing=replacing)
 
     def disk(self) -> ServerDisk:
         """Where it would be, as the server says."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.builds.copies import can_read, copy_once, mark, unreadable
+from steelyard.engines.builds.copies import can_read, copy_to_cache, mark, unreadable
 from steelyard.engines.cache import Cache
 from steelyard.engines.postgres.builds.build import Build, debian_share, parts_of_copy
 from steelyard.model.errors import EngineError
@@ -74,7 +74,7 @@ def _copy(build: Build, cache: Cache, kind: str, complete: Callable[[Path], None
         complete(half / _relative(build))
 
     name = f"{build.origin}-{mark(tree, build.bindir / 'postgres')}{kind}"
-    inside = copy_once(cache, name, build.bindir, fill) / _relative(build)
+    inside = copy_to_cache(cache, name, build.bindir, fill) / _relative(build)
     # An absolute RPATH of a build under a private prefix leads where the account may not read.
     library_path = inside / "lib" if build.origin == "bindir" else None
     return replace(build, bindir=inside / "bin", library_path=library_path)

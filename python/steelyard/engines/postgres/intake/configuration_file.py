@@ -133,7 +133,7 @@ class ConfigurationReader:
         except OSError as error:
             raise _unopened(file, error) from error
         try:
-            self._require_readable(file, os.fstat(opened))
+            self._require_permitted(file, os.fstat(opened))
             content = b""
             while len(content) <= self._left_bytes:
                 if not (more := os.read(opened, self._left_bytes + 1 - len(content))):
@@ -147,7 +147,7 @@ class ConfigurationReader:
         self.files.append(file)
         return content.decode("utf-8", errors="surrogateescape")
 
-    def _require_readable(self, file: Path, status: os.stat_result) -> None:
+    def _require_permitted(self, file: Path, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise _unread(file, "it is not a regular file")
         if self.owner and not _may_read(self.owner, status):  # root may read any

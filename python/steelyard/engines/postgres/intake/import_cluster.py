@@ -123,7 +123,7 @@ def take_in_cluster(
     sealed = seal(cluster)
     written = ["its pages carried no checksums: the copy's were written"] if sealed else []
     doubts = [*opened.doubts, *written]
-    gone = [*opened.neutralised, *_gone(intake.place.path)]
+    gone = [*opened.neutralised, *_removed_files(intake.place.path)]
     return ImportedCluster(opened.database, opened.bytes, tuple(gone), tuple(doubts))
 
 
@@ -248,7 +248,7 @@ def _require_blocks(build: Build, account: Account, directory: Path) -> None:
             )
 
 
-def _gone(path: Path) -> list[Neutralised]:
+def _removed_files(path: Path) -> list[Neutralised]:
     gone = [
         Neutralised(name, "the copy is a server of its own")
         for name in _STANDBY

@@ -1,4 +1,6 @@
-"""Looks at a place that is to be taken in: what it is, of which version, whole or not."""
+"""Inspects the path given to `--from`: data directory, backup or dump, its version, and if it is
+whole.
+"""
 
 from __future__ import annotations
 

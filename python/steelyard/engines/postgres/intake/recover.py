@@ -106,7 +106,7 @@ class Opening:
             with self._session(datname) as other:
                 other.execute(f"ROLLBACK PREPARED {_literal(name)}".encode())
             gone.append(Neutralised(f"prepared transaction {name}", "its locks would stay"))
-        chosen, size = _chosen(session, database)
+        chosen, size = _select_database(session, database)
         if chosen != DATABASE:
             _rename(session, DATABASE, _ASIDE)
             _rename(session, chosen, DATABASE)
@@ -159,7 +159,7 @@ def _databases(session: psycopg.Connection, *, every: bool) -> list[tuple[str, i
     return databases if every or not others else others
 
 
-def _chosen(session: psycopg.Connection, database: str | None) -> tuple[str, int]:
+def _select_database(session: psycopg.Connection, database: str | None) -> tuple[str, int]:
     databases = _databases(session, every=database is not None)
     if database is None and len(databases) == 1:
         return databases[0]

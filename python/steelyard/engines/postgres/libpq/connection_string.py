@@ -167,7 +167,7 @@ def _by_libpq(conninfo: str) -> Endpoint:
     finally:
         started.finish()
     which = "any of the hosts" if several else "the server"
-    return _target({**parameters, "hostaddr": "", **_chosen(conninfo, parameters, which)})
+    return _target({**parameters, "hostaddr": "", **_accepting_server(conninfo, parameters, which)})
 
 
 _MOST_OF_SERVICES = 1 << 20
@@ -188,7 +188,7 @@ def _require_small_service_file(conninfo: str) -> None:
         raise UsageError(f'could not read service file "{file}": {error.strerror}') from error
 
 
-def _chosen(conninfo: str, parameters: Mapping[str, str], which: str) -> dict[str, str]:
+def _accepting_server(conninfo: str, parameters: Mapping[str, str], which: str) -> dict[str, str]:
     """Host, port and password of the server that takes the connection; of a name with several
     addresses, the one whose state libpq has looked at. DriverError: none does."""
     import psycopg

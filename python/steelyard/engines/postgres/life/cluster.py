@@ -31,7 +31,7 @@ from steelyard.engines.postgres.processes.freeze import Suspension
 from steelyard.engines.postgres.processes.process_tree import TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.postgres.sql.buffer_pool import fill_pool
-from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_seen
+from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_logged_checkpoints
 from steelyard.engines.postgres.sql.counters import (
     KINDS,
     UNCOUNTED,
@@ -279,7 +279,7 @@ class Cluster(OwnServer[Build, Server]):
 
     def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> LogWatch:
         """Begin to watch its checkpoints; EngineError where its settings hide them."""
-        require_seen(self.settings())
+        require_logged_checkpoints(self.settings())
         conninfo, log = self._conninfo(database), self._required().log
         return LogWatch(conninfo, self._identity.version_number, log, now_ns)
 

@@ -77,8 +77,12 @@ def _options(identity: Identity, *, checksums: bool) -> list[str]:
         options.append("--locale-provider=libc")
     if number >= 140000:
         options.append("--no-instructions")
+    return options + checksum_options(number, checksums=checksums)
+
+
+def checksum_options(version_number: int, *, checksums: bool) -> list[str]:
+    """initdb's option by which a cluster gets checksums or none: before 18 none is the default,
+    and no option says so."""
     if checksums:
-        options.append("--data-checksums")
-    elif number >= 180000:
-        options.append("--no-data-checksums")
-    return options
+        return ["--data-checksums"]
+    return ["--no-data-checksums"] if version_number >= 180000 else []

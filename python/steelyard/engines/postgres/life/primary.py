@@ -69,7 +69,7 @@ class Primary(Cluster):
 
     def standby_names(self) -> Sequence[str]:
         """What the standbys of this life are called."""
-        return () if self._standbys is None else standby_names(self._standbys.wanted.count)
+        return () if self._standbys is None else standby_names(self._standbys.requested.count)
 
     def require_standbys(self) -> None:
         """ServerError: one has died."""
@@ -168,7 +168,7 @@ class Primary(Cluster):
 
     @property
     def _reader(self) -> Cluster:
-        if self._standbys is None or not self._standbys.wanted.reads:
+        if self._standbys is None or not self._standbys.requested.reads:
             return self
         return cast(Cluster, self._standbys.reader)
 

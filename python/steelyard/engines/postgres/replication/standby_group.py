@@ -83,7 +83,7 @@ class _Standby:
 class StandbyGroup:
     """The standbys of one life of a primary."""
 
-    wanted: Standbys
+    requested: Standbys
     settings: Mapping[str, str]
     account: Account
     members: list[_Standby] = field(default_factory=list)
@@ -94,15 +94,15 @@ class StandbyGroup:
     @classmethod
     def copied(
         cls,
-        wanted: Standbys,
+        requested: Standbys,
         primary: Slot,
         settings: Settings,
         account: Account,
         clone: Callable[[Path], StandbyServer],
     ) -> StandbyGroup:
         """Copies of the stopped primary, made by `clone`; none is started. EngineError: no room."""
-        group = cls(wanted, dict(settings), account)
-        for number, name in enumerate(standby_names(wanted.count), 1):
+        group = cls(requested, dict(settings), account)
+        for number, name in enumerate(standby_names(requested.count), 1):
             port = _PORTS_FROM + 10 * primary.number + number
             slot = replace(primary, path=primary.path / name, port=port)
             prepare_slot(slot, account)
@@ -135,8 +135,8 @@ class StandbyGroup:
         self._make_slots(primary)
         for member in self.members:
             source = primary
-            if self.wanted.round_trip_ns:
-                port, delay_ns = member.slot.port + 5, self.wanted.round_trip_ns
+            if self.requested.round_trip_ns:
+                port, delay_ns = member.slot.port + 5, self.requested.round_trip_ns
                 member.delay = Delay.start(primary, port, delay_ns, self.account, member.slot.path)
                 source = replace(primary, port=port)
             member.server.launch(member.slot, self._settings_of(member.name, source))
@@ -168,7 +168,7 @@ class StandbyGroup:
         with connect(conninfo_of(self._primary)) as session:
             while rows := session.execute(
                 "SELECT slot_name, active_pid FROM pg_replication_slots WHERE slot_name = ANY(%s)",
-                [list(standby_names(self.wanted.count))],
+                [list(standby_names(self.requested.count))],
             ).fetchall():
                 for name, pid in rows:
                     if pid is None:

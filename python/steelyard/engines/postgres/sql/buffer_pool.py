@@ -82,7 +82,7 @@ def fill_pool(conninfo: str, version_number: int) -> PoolFill:
             relations = read_relations(connection, version_number)
             by = _prewarm if connection.execute(_PREWARM.encode()).fetchone() else _query
             with connection.transaction(force_rollback=True):
-                done = by(connection, chosen(relations, pool))
+                done = by(connection, relations_that_fit(relations, pool))
         except psycopg.Error as error:
             raise ServerError(
                 "could not read the data into the buffer pool", detail=str(error).strip()
@@ -98,7 +98,7 @@ def read_relations(connection: Any, version_number: int) -> list[PoolRelation]:
     return [PoolRelation(*row) for row in rows]
 
 
-def chosen(relations: Sequence[PoolRelation], pool_blocks: int) -> list[PoolRelation]:
+def relations_that_fit(relations: Sequence[PoolRelation], pool_blocks: int) -> list[PoolRelation]:
     """What is read of them, in order: together no more blocks than the pool has."""
     parts = []
     left = pool_blocks

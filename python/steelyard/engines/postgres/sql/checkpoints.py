@@ -31,7 +31,7 @@ LEAST_TIMEOUT_S = 30
 LEAST_SEGMENTS = 2
 """min_wal_size and max_wal_size, in segments (ReadControlFile of xlog.c)."""
 _MB = 1 << 20
-TOLD_BY = {
+CHECKPOINT_LOG_SETTINGS = {
     "log_checkpoints": ("on",),
     "logging_collector": ("off",),
     "log_destination": ("stderr",),
@@ -115,9 +115,9 @@ def _number(settings: Mapping[str, str], name: str, unit: str) -> float:
     return value
 
 
-def require_seen(settings: Mapping[str, str]) -> None:
+def require_logged_checkpoints(settings: Mapping[str, str]) -> None:
     """EngineError for settings with which the log does not report checkpoints where it is read."""
-    for name, accepted in TOLD_BY.items():
+    for name, accepted in CHECKPOINT_LOG_SETTINGS.items():
         if _decisive_part(name, settings.get(name, accepted[0])) not in accepted:
             raise EngineError(
                 f'cannot see checkpoints: setting "{name}" is "{settings[name]}"',
@@ -150,15 +150,15 @@ class LogWatch:
         self._log = log.open("rb")
         self._log.seek(0, 2)
         self._rest = b""
-        self._seen: list[Checkpoint] = []
+        self._checkpoints: list[Checkpoint] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="checkpoint watch", daemon=True)
         self._thread.start()
 
     @property
-    def seen(self) -> tuple[Checkpoint, ...]:
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
         """Those seen so far."""
-        return tuple(self._seen)
+        return tuple(self._checkpoints)
 
     def pulse(self) -> WalCounters | None:
         """What the server counts now; None when it died."""
@@ -190,7 +190,7 @@ class LogWatch:
             began = _BEGAN.search(line)
             if began:
                 cause = began.group(1).decode(errors="replace").strip()
-                self._seen.append(Checkpoint(now_ns, None, cause))
-            elif _ENDED.search(line) and self._seen:
-                last = self._seen[-1]
-                self._seen[-1] = Checkpoint(last.began_ns, now_ns, last.cause)
+                self._checkpoints.append(Checkpoint(now_ns, None, cause))
+            elif _ENDED.search(line) and self._checkpoints:
+                last = self._checkpoints[-1]
+                self._checkpoints[-1] = Checkpoint(last.began_ns, now_ns, last.cause)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk
+from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk, require_replaceable
 from steelyard.engines.postgres.guarded.connection import ANSWER_S, guarded
 from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
 from steelyard.engines.postgres.libpq.connection_string import (
@@ -83,21 +83,7 @@ class PostgresDatabase:
         with connected(self._ours) as connection:
             marked = _truth(connection, f"SELECT to_regclass('public.{MARKER}') IS NOT NULL")
             empty = marked and _truth(connection, f"SELECT count(*) = 0 FROM public.{MARKER}")
-        message = (
-            f'cannot load into the server at "{self.host}": it has a database "{DATABASE}" already'
-        )
-        if not marked:
-            raise EngineError(
-                message,
-                detail="It was not made by Steelyard, or its marker is gone.",
-                hint="Steelyard writes only into a database that it has just made.",
-            )
-        if not empty and not replacing:
-            raise EngineError(
-                message,
-                hint="Steelyard writes only into a database that it has just made. "
-                "`workloads load --replace` drops this one first.",
-            )
+        require_replaceable(self.host, marked=marked, loaded=not empty, replacing=replacing)
 
     def disk(self) -> ServerDisk:
         """Where it would be, as the server says."""

@@ -221,7 +221,7 @@ def _kill(pid: int, killed: threading.Event) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def found_by_amcheck(address: Endpoint, numbers: Iterable[int]) -> set[int] | None:
+def detect_by_amcheck(address: Endpoint, numbers: Iterable[int]) -> set[int] | None:
     """The tables in which amcheck raises or reports something; None: the build has no amcheck.
 
     A timeout does not count. verify_heapam came with 14.

@@ -165,7 +165,7 @@ def setting_changes(
     lacking = frozenset(_names(old) - _names(new))
     return (
         *_configured(offered, old_refused - lacking, new_known, new),
-        *(_gone(each.what, new) for each in offered.neutralised if each.what in lacking),
+        *(_lost_setting(each.what, new) for each in offered.neutralised if each.what in lacking),
         *_defaults(offered.settings, old, new),
     )
 
@@ -187,10 +187,10 @@ def _configured(
                 lost = _lost(offered.settings[name], new_known.settings.get(name, ""))
                 yield SettingChange(name, "library", lost, "", True)
         elif name not in new_known.settings and name not in old_refused:
-            yield _gone(name, new)
+            yield _lost_setting(name, new)
 
 
-def _gone(name: str, new: BuildDefaults) -> SettingChange:
+def _lost_setting(name: str, new: BuildDefaults) -> SettingChange:
     if name in _names(new):
         return SettingChange(name, "value", "", "", True)
     if name in RENAMED:

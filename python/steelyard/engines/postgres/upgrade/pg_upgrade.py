@@ -12,6 +12,7 @@ from pathlib import Path
 from steelyard.engines.account import Account
 from steelyard.engines.local.owned_files import text_below
 from steelyard.engines.postgres.life.cluster import Cluster
+from steelyard.engines.postgres.life.data_directory import checksum_options
 from steelyard.engines.postgres.upgrade.copies import (
     CopyHome,
     Programs,
@@ -108,11 +109,7 @@ class Upgrader:
             options += [f"--encoding={encoding}", f"--lc-collate={collate}", f"--lc-ctype={ctype}"]
         if self.wal_segment_bytes != 16 << 20:
             options.append(f"--wal-segsize={self.wal_segment_bytes >> 20}")
-        if checksums:
-            options.append("--data-checksums")
-        elif number >= 180000:
-            options.append("--no-data-checksums")
-        return options
+        return options + checksum_options(number, checksums=checksums)
 
     @property
     def _sets_locale(self) -> bool:

@@ -168,8 +168,8 @@ def _run_checks(
             rate = Rate(len(set(noticed) & set(damaged)), times)
             matrix.add(fault, place, server.algorithm, check, rate)
 
-    count(SCRUB, found_by_scrub(server))
-    count(INNOCHECKSUM, found_by_innochecksum(server, damaged))
+    count(SCRUB, detect_by_scrub(server))
+    count(INNOCHECKSUM, detect_by_innochecksum(server, damaged))
     log = log_of(server)
     begun = log.stat().st_size
     try:
@@ -187,14 +187,14 @@ def _run_checks(
     count(DIED, died, len(answers))
 
 
-def found_by_scrub(server: TestServer) -> set[int]:
+def detect_by_scrub(server: TestServer) -> set[int]:
     """Copies in which `steelyard scrub` finds damage."""
     outcome = scrub_innodb(InnodbRequest(server.clone.directory, threads=1), lambda *_: None)
     by_path = {path_of(number): number for number in range(server.copies)}
     return {by_path[finding.path] for finding in outcome.bad if finding.path in by_path}
 
 
-def found_by_innochecksum(server: TestServer, copies: Iterable[int]) -> set[int] | None:
+def detect_by_innochecksum(server: TestServer, copies: Iterable[int]) -> set[int] | None:
     """Copies whose files innochecksum refuses; None: the build has none that runs here, or it does
     not know the algorithm."""
     version = server.engine.run_program(INNOCHECKSUM, "--version")

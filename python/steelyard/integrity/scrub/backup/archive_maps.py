@@ -1,7 +1,7 @@
-"""Judges the maps of catalogues' files that stand in the archives of a base backup.
+"""Checks the relation maps (pg_filenode.map) in the tar archives of a base backup.
 
-A server reads a map before any catalogue, and starts with none that is damaged: nothing in a backup
-is read again whose map is lost.
+A map says which files hold the mapped catalogues. A server reads it before any catalogue and does
+not start with a damaged one, so that without its map a restored backup cannot be read.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ class Member:
     is_file: bool
     _stream: _Stream
     instead: str = ""
-    """What it is in place of a file whose content stands here as it is; "": one, or none at all."""
+    """What it is where its bytes are not the whole content of a file: a link, a sparse file. "":
+    they are, or it is no file."""
     extends: bool = False  # it only says more of the next member
 
     @property

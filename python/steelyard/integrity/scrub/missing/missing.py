@@ -50,15 +50,15 @@ class MissingReport:
 def find_missing(files: ClusterFiles, server: str | None) -> MissingReport:
     """What a directory should hold and does not. `server`: a connection string, else that of
     postmaster.pid. On a cluster that may be running, what a second look confirms."""
-    missing = _look(files, server)
+    missing = _find_missing(files, server)
     if missing.findings and files.state.run_state in _MAYBE_RUNNING:
         time.sleep(BETWEEN_LOOKS_S)
-        again = {(f.path, f.reason) for f in _look(files, server).findings}
+        again = {(f.path, f.reason) for f in _find_missing(files, server).findings}
         missing.findings = [f for f in missing.findings if (f.path, f.reason) in again]
     return missing
 
 
-def _look(files: ClusterFiles, server: str | None) -> MissingReport:
+def _find_missing(files: ClusterFiles, server: str | None) -> MissingReport:
     missing = MissingReport()
     manifest = _manifest(files.state)
     if manifest:

@@ -113,7 +113,7 @@ def _input(
 ) -> Iterator[tuple[list[str], IO[bytes] | int]]:
     """The name that pg_restore is given, if any, and its standard input."""
     if dump.format is DumpFormat.DIRECTORY:
-        with _readable(dump.path, account, directory) as source:
+        with _accessible_directory(dump.path, account, directory) as source:
             yield [str(source)], DEVNULL
     elif dump.compressed:
         with tempfile.TemporaryFile(dir=directory) as unpacked:  # pg_restore seeks in it
@@ -150,7 +150,7 @@ def _require_whole(dump: Dump, file: IO[bytes]) -> None:
 
 
 @contextmanager
-def _readable(source: Path, account: Account, directory: Path) -> Iterator[Path]:
+def _accessible_directory(source: Path, account: Account, directory: Path) -> Iterator[Path]:
     """The directory itself where the account can read it, by its own rights, else a copy."""
     if can_read(account, [source], []):
         yield source

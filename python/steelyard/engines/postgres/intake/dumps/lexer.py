@@ -44,7 +44,7 @@ _BEGUN, _COMPLETE = b"-- PostgreSQL database dump", b"-- PostgreSQL database dum
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Readable(Protocol):
+class ByteReader(Protocol):
     """What a dump is read from."""
 
     def read(self, size: int, /) -> bytes:
@@ -82,7 +82,7 @@ class PsqlCommand:
 class DumpLexer:
     """Yields what a dump consists of; after a statement that reads rows, take its `rows()`."""
 
-    def __init__(self, file: Readable) -> None:
+    def __init__(self, file: ByteReader) -> None:
         self._file = file
         self._text = bytearray()
         self._at = 0  # where the next part begins

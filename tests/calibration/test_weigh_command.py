@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from validation import weighed
+from validation import weigh_command
 
 WEIGHS = """#!{python}
 import json, sys
@@ -29,22 +29,22 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "steelyard"
     path.write_text(WEIGHS.format(python=sys.executable))
     path.chmod(0o755)
-    monkeypatch.setattr(weighed, "STEELYARD", path)
+    monkeypatch.setattr(weigh_command, "STEELYARD", path)
 
 
 def test_a_record_of_a_run_that_was_stopped_makes_room(tmp_path: Path) -> None:
     record = tmp_path / "case" / "record"
-    assert weighed.told("case", ["stopped"], record)["words"] == ["weigh", "stopped"]
+    assert weigh_command.run_weigh("case", ["stopped"], record)["words"] == ["weigh", "stopped"]
     assert not (record / "verdict.json").exists()
     words = ["weigh", "verdict.json"]
-    assert weighed.told("case", ["verdict.json"], record)["words"] == words
+    assert weigh_command.run_weigh("case", ["verdict.json"], record)["words"] == words
     assert (record / "verdict.json").exists()
 
 
 @pytest.mark.parametrize("result", ["verdict.json", "swept.json"])
 def test_a_record_with_a_verdict_stays(tmp_path: Path, result: str) -> None:
     record = tmp_path / "case" / "record"
-    weighed.told("case", [result], record)
+    weigh_command.run_weigh("case", [result], record)
     with pytest.raises(SystemExit, match="case ended with 1\nrecord directory already holds"):
-        weighed.told("case", [result], record)
+        weigh_command.run_weigh("case", [result], record)
     assert (record / result).exists()

@@ -1,4 +1,4 @@
-"""Weighs by the command that a user would give, and reads what it left."""
+"""Runs `steelyard weigh` as a user would, and reads the verdict and environment of its record."""
 
 from __future__ import annotations
 
@@ -18,35 +18,37 @@ from validation.results import Results
 
 STEELYARD = Path(sys.executable).with_name("steelyard")
 _OF_THE_MACHINE = ("kernel", "processor", "allowed_processors", "memory_bytes", "virtual")
-Told = dict[str, Any]
-Kept = Callable[[Sequence[str], Mapping[str, Any], Path], Told]
-"""Words after `weigh`, what `--json` told, the record → what is kept."""
+Json = dict[str, Any]
+ReadResult = Callable[[Sequence[str], Mapping[str, Any], Path], Json]
+"""Arguments after `weigh`, the JSON of its verdict, the record → the result to write down."""
 
 
-def weighed(name: str, words: Sequence[str], record: Path) -> tuple[Told, Told, Told]:
-    """The verdict, its only contrast, and the environment; SystemExit says what `name` died of."""
-    verdict = told(name, words, record)
+def run_weigh_pair(name: str, words: Sequence[str], record: Path) -> tuple[Json, Json, Json]:
+    """Run a weighing of two arms: its verdict, the verdict's only contrast, and the environment.
+    SystemExit as in `run_weigh`."""
+    verdict = run_weigh(name, words, record)
     [contrast] = verdict["contrasts"]
     return verdict, contrast, environment_of(record)
 
 
-def told(name: str, words: Sequence[str], record: Path, before: Sequence[str] = ()) -> Told:
-    """What `weigh --json` tells; SystemExit says what `name` died of. `before`: words of the shell
-    in front of the command. A record without a verdict is of a run that was stopped: it goes."""
+def run_weigh(name: str, words: Sequence[str], record: Path, before: Sequence[str] = ()) -> Json:
+    """Run `steelyard weigh … --json` and return its verdict. `before`: shell words in front of the
+    command. A record without a verdict is of an interrupted run and is removed first. SystemExit:
+    the command failed; it names `name` and the end of stderr."""
     if not _result_of(record).exists():
         shutil.rmtree(record, ignore_errors=True)
     command: list[str | Path] = [*before, STEELYARD, "weigh", *words, "--json", "--record", record]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(f"error: {name} ended with {done.returncode}\n{done.stderr[-2000:]}")
-    document: Told = json.loads(done.stdout)
+    document: Json = json.loads(done.stdout)
     return document
 
 
-def verdict_of(record: Path) -> Told | None:
+def verdict_of(record: Path) -> Json | None:
     """The verdict of a record; None: it has none yet."""
     path = _result_of(record)
-    document: Told | None = json.loads(path.read_text()) if path.exists() else None
+    document: Json | None = json.loads(path.read_text()) if path.exists() else None
     return document
 
 
@@ -56,16 +58,16 @@ def _result_of(record: Path) -> Path:
     return swept if swept.exists() else record / VERDICT
 
 
-def environment_of(record: Path) -> Told:
+def environment_of(record: Path) -> Json:
     """The environment of a record; of a sweep, that of its first point."""
     path = record / ENVIRONMENT
     if not path.exists():
         path = sorted(record.glob(f"{POINTS}/*/{ENVIRONMENT}"))[0]
-    environment: Told = json.loads(path.read_text())
+    environment: Json = json.loads(path.read_text())
     return environment
 
 
-def machine_of(environment: Mapping[str, Any]) -> Told:
+def machine_of(environment: Mapping[str, Any]) -> Json:
     """What a result keeps of the machine that it was measured on."""
     return {name: environment["machine"][name] for name in _OF_THE_MACHINE}
 
@@ -82,8 +84,8 @@ class Weighings:
 
     results: Results
     words: Mapping[str, Sequence[str]]
-    """Name → what is said after `weigh`, seed and all."""
-    kept: Kept
+    """Name → the arguments after `steelyard weigh`, with the seed."""
+    read_result: ReadResult
 
     def run(self, description: str) -> None:
         """Do what the command line says: adopt records, weigh what has no result, or neither."""
@@ -96,16 +98,16 @@ class Weighings:
         options = parser.parse_args()
         for adoption in options.adopt:
             name, _, record = adoption.partition("=")
-            self.results.replace(name, self.adopted(name, Path(record)))
+            self.results.replace(name, self.adopt(name, Path(record)))
         if options.adopt or options.page:
             return
         for name in self.words:
-            if name not in self.results.done() and options.only in (None, name):
+            if name not in self.results.answered_keys() and options.only in (None, name):
                 self.results.add(name, self._weigh(name, options.records))
                 print(f"{name}: weighed", flush=True)
 
-    def adopted(self, name: str, record: Path) -> Told:
-        """What is kept of a record; ValueError: it was made by another command."""
+    def adopt(self, name: str, record: Path) -> Json:
+        """The result of a record that is there; ValueError: another command made it."""
         result = _result_of(record)
         document = json.loads(result.read_text())
         ran = [word for word in document["command"].split()[2:] if word != "--json"]
@@ -115,10 +117,10 @@ class Weighings:
             name, {"sweep": document} if result.name == SWEPT_FILE else document, record
         )
 
-    def _weigh(self, name: str, records: Path) -> Told:
+    def _weigh(self, name: str, records: Path) -> Json:
         record = records / name.replace(", ", "-") / "record"  # alone: not an attempt at another
-        return self._line(name, told(name, self.words[name], record), record)
+        return self._line(name, run_weigh(name, self.words[name], record), record)
 
-    def _line(self, name: str, found: Mapping[str, Any], record: Path) -> Told:
-        fields = self.kept(self.words[name], found, record)
+    def _line(self, name: str, document: Mapping[str, Any], record: Path) -> Json:
+        fields = self.read_result(self.words[name], document, record)
         return {**fields, "revision": revision()}

@@ -75,7 +75,7 @@ class RowsUnlike(Observation):
 
 
 @dataclass(frozen=True)
-class _Done:
+class _WorkTotals:
     """What an arm did in all epochs that have it."""
 
     transactions: int
@@ -100,7 +100,7 @@ def work_threats(
     """Work that was not done, or not alike."""
     if not inspection.statements:
         return
-    done = {name: _done(epochs, name, writes=inspection.writes) for name in (control, arm)}
+    done = {name: _work_totals(epochs, name, writes=inspection.writes) for name in (control, arm)}
     ours, theirs = done[control], done[arm]
     if ours is None or theirs is None:
         return
@@ -132,7 +132,7 @@ def _returned(epoch: EpochTotals, arm: str) -> float:
     return (totals.rows or 0) / totals.transactions if totals.transactions else 0.0
 
 
-def _done(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _Done | None:
+def _work_totals(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _WorkTotals | None:
     """None where no transaction ended, or the record does not have them: changed rows are known
     only where the server's counters are the arm's."""
     returned = transactions = 0
@@ -148,4 +148,5 @@ def _done(epochs: Sequence[EpochTotals], arm: str, *, writes: bool) -> _Done | N
             of_all += epoch.transactions_all.get(arm, 0)
     if not transactions or (writes and not of_all):
         return None
-    return _Done(transactions, returned / transactions + (changed / of_all if of_all else 0.0))
+    rows = returned / transactions + (changed / of_all if of_all else 0.0)
+    return _WorkTotals(transactions, rows)

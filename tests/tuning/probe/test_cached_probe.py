@@ -58,7 +58,7 @@ def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_ke
     monkeypatch.setattr(cached_probe, "devices_beneath", lambda _: Devices(unmapped=why))
     assert cached_probe.save_probe(probe_of(device=""), tmp_path) is None
     assert cached_probe.last_probe(tmp_path, tmp_path) is None
-    assert cached_probe.why_not_kept(tmp_path) == why
+    assert cached_probe.why_not_cached(tmp_path) == why
     storage = proposing._storage(tmp_path, tmp_path)
     assert storage is not None
     assert storage.why_not == f"no probe of it can be kept: {why}"
@@ -69,7 +69,7 @@ def test_of_a_file_system_without_a_device_it_is_said_that_and_why_nothing_is_ke
 
 @pytest.mark.usefixtures("on_nvme")
 def test_a_device_that_was_not_probed_yet_may_be(tmp_path: Path) -> None:
-    assert cached_probe.why_not_kept(tmp_path) == ""
+    assert cached_probe.why_not_cached(tmp_path) == ""
     assert proposing._storage(tmp_path, tmp_path) is None
 
 

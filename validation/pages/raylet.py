@@ -49,13 +49,13 @@ def section(results: Results) -> str:
 _STATES = ("without", "with")
 
 
-def _switched(beside: Sequence[Json]) -> str:
-    used = statistics.median(weighing["processor_share"] for weighing in beside)
-    memory = statistics.median(weighing["memory_bytes"] for weighing in beside)
+def _switched(weighings: Sequence[Json]) -> str:
+    used = statistics.median(weighing["processor_share"] for weighing in weighings)
+    memory = statistics.median(weighing["memory_bytes"] for weighing in weighings)
     sentence = (
         f"An idle node uses {100 * used:.2f} % of a processor and {format_bytes(memory)} (median)."
     )
-    logs = np.array([d for weighing in beside for d in weighing["switched"]])
+    logs = np.array([d for weighing in weighings for d in weighing["switched"]])
     if len(logs) < 8:
         return f"{sentence} Too few epochs to compare: {len(logs)}."
     ends = confidence_set(logs, 0.05).interval

@@ -38,13 +38,13 @@ def after(**changes: Any) -> DriveHealth:
     return BEFORE.model_copy(update={**moved, **changes})
 
 
-def told(last: DriveHealth | None, **more: Any) -> dict[str, str]:
+def rows_of(last: DriveHealth | None, **more: Any) -> dict[str, str]:
     later = [] if last is None else [last]
     return dict(drive_rows([BEFORE], later, "weighing", 240.0, **more))
 
 
 def test_a_drive_has_three_rows() -> None:
-    rows = told(after(), included="pilot included")
+    rows = rows_of(after(), included="pilot included")
     assert rows == {
         "drive nvme0n1": "Maker DC 7.68T, firmware FW01; 12 % of its endurance used; spare 100 % "
         "(it warns below 10 %); media errors 0; entries of its error log 3; no critical warning; "
@@ -59,7 +59,7 @@ def test_a_drive_has_three_rows() -> None:
 
 
 def test_heat_errors_and_warnings_of_the_time_between_are_told() -> None:
-    row = told(
+    row = rows_of(
         after(light_throttling_count=9, media_errors=1, warnings=("its media are read-only",))
     )["drive nvme0n1, this weighing"]
     assert "slowed itself down lightly 5 times, heavily 0 times" in row
@@ -69,7 +69,7 @@ def test_heat_errors_and_warnings_of_the_time_between_are_told() -> None:
 
 def test_a_counter_that_hardly_moved_says_so_and_gives_no_rate() -> None:
     little = 6_180_000 * GB + 3 * 512_000
-    rows = told(after(written_bytes=little))
+    rows = rows_of(after(written_bytes=little))
     assert (
         "its counters go up by 512 000 bytes: what is a few of them is not exact"
         in (rows["drive nvme0n1, this weighing"])
@@ -86,7 +86,7 @@ def test_a_new_drive_has_no_endurance_but_the_reason() -> None:
 
 
 def test_a_drive_that_was_not_read_afterwards_says_so() -> None:
-    rows = told(None)
+    rows = rows_of(None)
     assert "it was not read afterwards" in rows["drive nvme0n1, this weighing"]
     assert "49 000 h" in rows["drive nvme0n1, endurance"]
 

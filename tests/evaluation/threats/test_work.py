@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.threats.work_done import (
+from steelyard.evaluation.threats.work import (
     ArrivalsNotBegun,
     NoRowAtAll,
     NoRowOfArm,

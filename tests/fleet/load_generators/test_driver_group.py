@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from driver.served import PASSWORD, Server
-from fleet.load_generators.false_clock import FarHand
+from fleet.load_generators.false_clock import FarAgent
 from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
 from steelyard.fleet.load_generators import drivers as of_crowd
-from steelyard.fleet.load_generators import load_agent as of_hand
-from steelyard.fleet.load_generators.drivers import Crowd
+from steelyard.fleet.load_generators import load_agent as of_agent
+from steelyard.fleet.load_generators.drivers import DriverGroup
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
 
@@ -37,11 +37,11 @@ SLOW = DriveScript("slow", "SELECT pg_sleep(3600);")
 TWO_SECONDS = DriveScript("two seconds", "SELECT pg_sleep(2);")
 
 
-def far_hands() -> list[FarHand]:
+def far_agents() -> list[FarAgent]:
     return [
-        FarHand("a", offset_ns=HOUR_NS, drift=200e-6, there_s=0.004),
-        FarHand("b", offset_ns=-HOUR_NS, drift=-150e-6, back_s=0.003),
-        FarHand("c", offset_ns=123 * MS, there_s=0.001, back_s=0.001),
+        FarAgent("a", offset_ns=HOUR_NS, drift=200e-6, there_s=0.004),
+        FarAgent("b", offset_ns=-HOUR_NS, drift=-150e-6, back_s=0.003),
+        FarAgent("c", offset_ns=123 * MS, there_s=0.001, back_s=0.001),
     ]
 
 
@@ -50,8 +50,8 @@ def _plan(*arms: DriveArm, script: DriveScript = SELECT_ONE, **changes: Any) -> 
 
 
 @contextmanager
-def _crowd(plan: DrivePlan, hands: Sequence[FarHand]) -> Iterator[Crowd]:
-    made = Crowd(plan, hands, threads=None)
+def _group(plan: DrivePlan, hands: Sequence[FarAgent]) -> Iterator[DriverGroup]:
+    made = DriverGroup(plan, hands, threads=None)
     try:
         yield made
     finally:
@@ -83,8 +83,8 @@ def test_a_crowd_does_the_same_work_to_the_key_as_one_driver_with_the_same_seed(
                     with Driver.start(plan) as driver:
                         answers.append(list(driver.run(slices)))
                 else:
-                    with _crowd(plan, far_hands()) as crowd:
-                        answers.append(list(crowd.run(slices)))
+                    with _group(plan, far_agents()) as group:
+                        answers.append(list(group.run(slices)))
                 rows = connection.execute("SELECT client, k FROM noted ORDER BY 1, 2").fetchall()
                 found.append(rows)
                 connection.execute("TRUNCATE noted")
@@ -110,11 +110,11 @@ def test_arms_never_overlap_and_the_skew_is_what_the_true_clock_shows_within_its
 ) -> None:
     plan = _plan(server.arm("x", clients=4), server.arm("y", clients=4), seed=5)
     order = [0, 1, 1, 0, 1, 0, 0, 1]
-    hands = far_hands()
-    with _crowd(plan, hands) as crowd:
+    hands = far_agents()
+    with _group(plan, hands) as group:
         requests = [SliceRequest(arm=arm, length_ns=40 * MS) for arm in order]
-        answers = list(crowd.run(requests))
-        clocks = crowd.clocks
+        answers = list(group.run(requests))
+        clocks = group.clocks
     spans = list(zip(*(hand.spans_ns for hand in hands), strict=True))
     assert len(spans) == len(answers) == len(order)
     for one, after in itertools.pairwise(spans):
@@ -130,7 +130,7 @@ def test_arms_never_overlap_and_the_skew_is_what_the_true_clock_shows_within_its
         assert abs(drift.ns_per_s - hand.drift * 1e9) <= drift.bound_ns_per_s
 
 
-def _check_skew(answer: SliceAnswer, hands: Sequence[FarHand], starts_ns: list[int]) -> None:
+def _check_skew(answer: SliceAnswer, hands: Sequence[FarAgent], starts_ns: list[int]) -> None:
     together = answer.together
     assert together is not None
     true_ns = max(starts_ns) - min(starts_ns)
@@ -148,13 +148,13 @@ def test_backends_are_told_in_the_order_of_all_clients_and_dealt_anew_by_the_see
 ) -> None:
     dealt = set()
     for seed in range(4):
-        hands = [FarHand(name) for name in "abc"]
-        with _crowd(_plan(server.arm(clients=7), seed=seed), hands) as crowd:
+        hands = [FarAgent(name) for name in "abc"]
+        with _group(_plan(server.arm(clients=7), seed=seed), hands) as group:
             shown = server.one(
                 "SELECT array_agg(pid) FROM pg_stat_activity WHERE application_name = 'steelyard'"
             )
-            assert sorted(crowd.connected["arm"]) == sorted(shown)
-            assert crowd.io in {"io_uring", "epoll"}
+            assert sorted(group.connected["arm"]) == sorted(shown)
+            assert group.io in {"io_uring", "epoll"}
         dealt.add(tuple(hand.plans[0].first_client for hand in hands))
     assert len(dealt) > 1
     assert _sessions(server) == 0
@@ -170,7 +170,7 @@ def _in_mid_slice(do: Any, seconds: float = 0.4) -> None:
 def test_a_killed_driver_is_named_and_what_it_had_begun_is_ended_in_the_server(
     server: Server, name: str
 ) -> None:
-    hands = {name: FarHand(name) for name in "abc"}
+    hands = {name: FarAgent(name) for name in "abc"}
     plan = _plan(server.arm(clients=6), script=SLOW, drain_cap_ns=200 * MS)
 
     def kill() -> None:
@@ -178,14 +178,14 @@ def test_a_killed_driver_is_named_and_what_it_had_begun_is_ended_in_the_server(
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
 
-    with _crowd(plan, list(hands.values())) as crowd:
+    with _group(plan, list(hands.values())) as group:
         _in_mid_slice(kill)
         with pytest.raises(DriverError, match=f'load machine "{name}": .*signal 9'):
-            list(crowd.run([SliceRequest(arm=0, length_ns=800 * MS)]))
+            list(group.run([SliceRequest(arm=0, length_ns=800 * MS)]))
     assert _sessions(server) == 0
     # The next epoch has all of them again.
-    with _crowd(_plan(server.arm(clients=6)), list(hands.values())) as crowd:
-        (answer,) = crowd.run([SliceRequest(arm=0, each=2)])
+    with _group(_plan(server.arm(clients=6)), list(hands.values())) as group:
+        (answer,) = group.run([SliceRequest(arm=0, each=2)])
     assert answer.transactions == 12
 
 
@@ -193,7 +193,7 @@ def test_a_driver_that_stands_still_is_ended_at_its_deadline(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(of_crowd, "REPLY_NS", 300 * MS)
-    hands = [FarHand(name) for name in "abc"]
+    hands = [FarAgent(name) for name in "abc"]
     plan = _plan(server.arm(clients=3), drain_cap_ns=100 * MS)
 
     def stop() -> None:
@@ -201,48 +201,48 @@ def test_a_driver_that_stands_still_is_ended_at_its_deadline(
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
 
-    with _crowd(plan, hands) as crowd:
+    with _group(plan, hands) as group:
         _in_mid_slice(stop, 0.1)
         with pytest.raises(DriverError, match='load machine "b"'):
-            list(crowd.run([SliceRequest(arm=0, length_ns=500 * MS)]))
+            list(group.run([SliceRequest(arm=0, length_ns=500 * MS)]))
     assert _sessions(server) == 0
 
 
 def test_a_driver_that_stands_still_in_a_slice_by_a_count_is_ended_when_it_is_not_heard_of(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_hand, "HEARD_NS", 100 * MS)
-    monkeypatch.setattr(of_hand, "SILENT_S", 1.0)
-    hands = [FarHand(name) for name in "abc"]
+    monkeypatch.setattr(of_agent, "HEARD_NS", 100 * MS)
+    monkeypatch.setattr(of_agent, "SILENT_S", 1.0)
+    hands = [FarAgent(name) for name in "abc"]
 
     def stop() -> None:
         pid = hands[1].hand.driver_pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
 
-    with _crowd(_plan(server.arm(clients=3), script=TWO_SECONDS), hands) as crowd:
-        (answer,) = crowd.run([SliceRequest(arm=0, each=1)])
+    with _group(_plan(server.arm(clients=3), script=TWO_SECONDS), hands) as group:
+        (answer,) = group.run([SliceRequest(arm=0, each=1)])
         assert answer.transactions == 3, "a slow one is heard of, and waited for"
         _in_mid_slice(stop, 0.5)
         began = time.monotonic()
         with pytest.raises(DriverError, match='load machine "b"'):
-            list(crowd.run([SliceRequest(arm=0, each=1)]))
+            list(group.run([SliceRequest(arm=0, each=1)]))
         assert time.monotonic() - began < 10
     assert _sessions(server) == 0
 
 
 def test_of_a_lost_machine_in_a_slice_by_a_count_the_others_are_ended(server: Server) -> None:
-    hands = [FarHand(name) for name in "abc"]
+    hands = [FarAgent(name) for name in "abc"]
 
     def kill() -> None:
         pid = hands[1].hand.driver_pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
 
-    with _crowd(_plan(server.arm(clients=3), script=SLOW), hands) as crowd:
+    with _group(_plan(server.arm(clients=3), script=SLOW), hands) as group:
         _in_mid_slice(kill)
         with pytest.raises(DriverError, match='load machine "b"'):
-            list(crowd.run([SliceRequest(arm=0, each=1)]))
+            list(group.run([SliceRequest(arm=0, each=1)]))
     assert _sessions(server) == 0
 
 
@@ -253,22 +253,22 @@ def test_sessions_that_a_server_cannot_be_asked_to_end_are_an_error_by_the_machi
         raise ServerError("could not end sessions of a lost machine")
 
     monkeypatch.setattr(of_crowd, "end_sessions", refuse)
-    hands = [FarHand(name) for name in "ab"]
-    crowd = Crowd(_plan(server.arm(clients=2)), hands, threads=None)
-    crowd._seats[1].lost = True
+    hands = [FarAgent(name) for name in "ab"]
+    group = DriverGroup(_plan(server.arm(clients=2)), hands, threads=None)
+    group._seats[1].lost = True
     with pytest.raises(DriverError, match='load machine "b": could not end sessions'):
-        crowd.close()
+        group.close()
     assert _sessions(server) == 0
 
 
 def test_a_clock_that_jumps_ends_the_epoch_by_name(server: Server) -> None:
-    hands = [FarHand(name) for name in "abc"]
-    with _crowd(_plan(server.arm(clients=3)), hands) as crowd:
-        (answer,) = crowd.run([SliceRequest(arm=0, length_ns=20 * MS)])
+    hands = [FarAgent(name) for name in "abc"]
+    with _group(_plan(server.arm(clients=3)), hands) as group:
+        (answer,) = group.run([SliceRequest(arm=0, length_ns=20 * MS)])
         assert answer.transactions > 0
         hands[2].offset_ns += 200 * MS
         with pytest.raises(DriverError, match='clock of machine "c" has jumped'):
-            list(crowd.run([SliceRequest(arm=0, length_ns=20 * MS)]))
+            list(group.run([SliceRequest(arm=0, length_ns=20 * MS)]))
 
 
 def test_every_machine_logs_in_with_its_own_password(
@@ -278,9 +278,9 @@ def test_every_machine_logs_in_with_its_own_password(
         clients=2, host="127.0.0.1", user="scram_user", password=Secret("coordinator's")
     )
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    hands = [FarHand("a"), FarHand("b")]
-    with _crowd(_plan(arm), hands) as crowd:
-        (answer,) = crowd.run([SliceRequest(arm=0, each=1)])
+    hands = [FarAgent("a"), FarAgent("b")]
+    with _group(_plan(arm), hands) as group:
+        (answer,) = group.run([SliceRequest(arm=0, each=1)])
     assert answer.transactions == 2
     assert all(one.endpoint.password is None for hand in hands for one in hand.plans[0].arms)
 
@@ -288,5 +288,5 @@ def test_every_machine_logs_in_with_its_own_password(
 def test_a_machine_that_cannot_connect_is_named_and_the_others_let_go(server: Server) -> None:
     arm = server.arm(clients=2, user="nobody")
     with pytest.raises(DriverError, match='load machine "a": could not connect client'):
-        Crowd(_plan(arm), [FarHand("a"), FarHand("b")], threads=None)
+        DriverGroup(_plan(arm), [FarAgent("a"), FarAgent("b")], threads=None)
     assert _sessions(server) == 0

@@ -10,7 +10,7 @@ from steelyard.cli.command_line import load_command
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.model.errors import UsageError
 from steelyard.study.read import read_study
-from steelyard.workloads.reading.chosen import workload_of
+from steelyard.workloads.reading.command_words import workload_of
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.resolved import resolve_workload
 from workloads.folders import write_folder
