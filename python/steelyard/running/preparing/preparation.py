@@ -11,7 +11,7 @@ from steelyard.engines.capabilities.external import TCP, TLS, ExternalServer, Li
 from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
-from steelyard.model.units import format_duration, whole_number
+from steelyard.model.units import format_duration
 from steelyard.record.machine.arm_places import MemoryPlan
 from steelyard.running.external_slots import (
     Databases,
