@@ -164,7 +164,7 @@ def test_a_wall_clock_that_is_set_back_does_not_move_a_checkpoint(
     log, now = tmp_path / "server.log", [1_000]
     log.write_bytes(b"")
     watch = LogWatch.__new__(LogWatch)  # without a server, a connection and a thread
-    watch._log, watch._rest, watch._seen = log.open("rb"), b"", []
+    watch._log, watch._rest, watch._checkpoints = log.open("rb"), b"", []
     watch._now_ns = lambda: now[0]
     with watch._log:
         for stamp, words in (

@@ -243,7 +243,7 @@ def _quantities(verdict: Verdict) -> str:
 
 
 def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
-    """A row a pair and figure: the shorter turn limits both, so the control differs by pair."""
+    """A row a pair and figure: the shorter one limits both, so the control differs by pair."""
     rows = {
         f"{line.arm} against {control}, {row['metric']}": [
             row["control"],
@@ -252,7 +252,7 @@ def _by_the_second(control: str, lines: Sequence[EvennessLine]) -> str:
         ]
         for line, row in zip(lines, evenness_rows(lines), strict=True)
     }
-    caption = "Throughput by the second: of both turns of a pair, as long as the shorter one took."
+    caption = "Throughput by the second, of both arms of a pair, while both were measured."
     return _table(caption, ["throughput by the second", "control", "arm", "change"], rows)
 
 
@@ -285,9 +285,7 @@ def _devices(verdict: Verdict, devices: DeviceSummary) -> Iterator[str]:
     head = [devices_text(devices), control, *(f"{arm} against {control}" for arm in arms)]
     yield _table(_devices_words(verdict, devices), head, rows)
     if pairs:
-        caption = (
-            "Requests by the second: of both turns of a pair, as long as the shorter one took."
-        )
+        caption = "Requests by the second, of both arms of a pair, while both were measured."
         yield _table(caption, ["requests by the second", "control", "arm", "change"], pairs)
 
 
@@ -311,7 +309,7 @@ def _table(caption: str, head: Sequence[str], rows: Mapping[str, Sequence[str]])
 
 
 def _by_distance(verdict: Verdict) -> Iterator[str]:
-    """A row an arm and distance: what the turns come to with a checkpoint every so often."""
+    """A row an arm and distance: what throughput comes to with a checkpoint every so often."""
     if not verdict.by_distance:
         return
     control = verdict.contrasts[0].control
@@ -322,7 +320,7 @@ def _by_distance(verdict: Verdict) -> Iterator[str]:
         for effect in verdict.by_distance
     }
     caption = (
-        "Throughput by the distance of checkpoints, computed from the seconds of the turns; "
+        "Throughput by the distance of checkpoints, computed from the measured seconds; "
         "intervals of an arm hold together."
     )
     yield _table(caption, ["a checkpoint", "change"], rows)
