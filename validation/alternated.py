@@ -36,7 +36,7 @@ EPOCHS_EACH = 2
 SEED = 47
 EQUAL = (
     *("aa", "--set", "cost=auto", "--set", "workload.scripts={tpcb-like=1}"),
-    *("--set", "workload.scale=20", "--set", f"budget.epochs={EPOCHS_EACH}", "--budget", "10m"),
+    *("--set", "workload.scale=20", "--set", f"budget.epochs={EPOCHS_EACH}", "--budget", "6m"),
     *("--set", "decision.margin=0.01%"),
 )
 PGLZ = "pglz"

@@ -17,7 +17,7 @@ from steelyard.analysis.pilot.cycle_lengths import (
 )
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import (
-    PATIENCE,
+    MOST_MEASURED,
     ArmCycle,
     Shortage,
     Spacing,
@@ -107,7 +107,7 @@ def test_what_is_measured_holds_some_slices_or_they_are_coarse(
         [arm(), arm()], wish, idle_s=6.0, warm_s=25.0, latency_s=latency_s
     )
     assert isinstance(chosen, CycleLengths)
-    planned_s = min(longest / PATIENCE for longest in chosen.longest_s)
+    planned_s = min(longest / MOST_MEASURED for longest in chosen.longest_s)
     assert chosen.measured_s == pytest.approx(planned_s)
     assert chosen.coarse == (planned_s < FEWEST_SLICES * chosen.slice_s)
     assert chosen.coarse == (latency_s >= (1.0 if minutes == 30 else 60.0))

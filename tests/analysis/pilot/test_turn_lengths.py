@@ -100,13 +100,16 @@ def test_each_arm_is_measured_over_its_own_cycles_as_late_and_as_long_as_the_oth
     assert found.epoch_s == 2 * (5 + 2 * 60 + 2 * 60)
     assert found.begins_s == (120 - 20, 120 - 60), "up to a cycle of its own before 120 s"
     assert found.least_s == (120 - 10, 120 - 30), "the end of a cycle that comes nearest"
-    assert found.longest_s == (1.5 * 120, 1.5 * 120)
+    assert found.longest_s == (3 * 120, 3 * 120)
 
 
 def test_whole_cycles_that_come_nearest_to_the_longest_turn_are_measured() -> None:
     arms = [arm_of(each, 1e15, 1.0, 1e6) for each in (60.0, 45.0, 25.0)]
     found = chosen(TurnPlanRequest(budget_s=100_000, cycles=2), arms)
-    assert [round(one / 1.5) for one in found.longest_s] == [120, 3 * 45, 5 * 25]
+    halves = [each / 2 for each in found.cycles_s]
+    measured = [least + half for least, half in zip(found.least_s, halves, strict=True)]
+    assert measured == [120, 3 * 45, 5 * 25]
+    assert found.longest_s == (3 * 135,) * 3, "alike, whatever the pilot made of each"
 
 
 def test_arms_of_equal_cycles_begin_at_their_first_checkpoint_after_the_warm_up() -> None:
@@ -126,7 +129,7 @@ def test_an_arm_without_checkpoints_begins_as_late_and_is_measured_as_long_as_th
     )
     assert found.epoch_s == 2 * (5 + 2 * 60 + 120)
     assert found.begins_s == (120, 60)
-    assert (found.least_s[0], found.longest_s) == (120, (120, 1.5 * 120))
+    assert (found.least_s[0], found.longest_s) == (120, (120, 3 * 120))
     assert found.waits_s == (0, 1.5 * 2 * 60), "it waits for no checkpoint of its own"
 
 

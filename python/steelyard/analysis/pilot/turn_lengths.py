@@ -29,6 +29,10 @@ MOST_WITHOUT_S = 300.0
 """Measured part where no arm makes checkpoints."""
 PATIENCE = 1.5
 """Times what is expected that a turn waits for a checkpoint."""
+MOST_MEASURED = 3.0
+"""Times what is expected that an arm is measured until a checkpoint ends it. A pilot that saw no
+whole cycle can be wrong by half; a window that is cut holds no whole cycles
+(docs/decisions/2026-11-29-windows-that-were-cut.md)."""
 NEARLY = 0.95
 """Of the timeout: a cycle as long as this was ended by it, and not by the log."""
 LEAST_LOOK_S = 15.0
@@ -259,9 +263,11 @@ def shortest_s(
 def longest_s(
     measured: Sequence[float], awaited: Sequence[float], wish: TurnPlanRequest
 ) -> tuple[float, ...]:
-    """The measured part of each arm at most: with patience where checkpoints end it."""
+    """The measured part of each arm at most: with patience where checkpoints end it, the same for
+    all of those, whose cycles the pilot may have read differently."""
+    most = MOST_MEASURED * max(measured)
     return tuple(
-        PATIENCE * length if cycle and wish.stated_s is None else length
+        most if cycle and wish.stated_s is None else length
         for length, cycle in zip(measured, awaited, strict=True)
     )
 
