@@ -47,7 +47,8 @@ class ShownHost:
     def words(self) -> str:
         """For its sign in the matrix."""
         doubts = f"doubts: {self.doubts}" if self.doubted else ""
-        newer = f"a newer weighing does not count: {self.newer_left_out}" if self.newer_left_out else ""
+        why = self.newer_left_out
+        newer = f"a newer weighing does not count: {why}" if why else ""
         text = f"{self.machine}: {self.verdict}, {self.reading}"
         return "; ".join(filter(None, (text, doubts, newer)))
 
