@@ -151,16 +151,18 @@ def fitted(text: str) -> str:
 
 
 def trusted(options: argparse.Namespace) -> dict[str, Any]:
-    """What equal arms read on this kind of runner, weighed once and kept in --known."""
-    kind = runner_kind()
-    file: Path = options.known / f"{slug(options.study)}.json"
+    """What equal arms read on this kind of runner, weighed once for each load, kept in --known."""
+    kind, study = runner_kind(), Path(options.study)
+    keys = [*keys_of_equal_arms(lines(options.set)), EQUAL_ARM]
+    load = json.dumps(keys).encode() + (study.read_bytes() if study.is_file() else b"")
+    digest = hashlib.sha256(load).hexdigest()[:12]
+    file: Path = options.known / f"{slug(options.study)}-{digest}.json"
     if file.is_file():
         stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if stored.get("kind") == kind:
             return stored
     equal = argparse.Namespace(**{**vars(options), "arm": options.control})
     record = options.out / "equal-arms"
-    keys = [*keys_of_equal_arms(lines(options.set)), EQUAL_ARM]
     done = weighed(equal, options.equal_budget, record, keys, [])
     if done.returncode != PASSED:
         return {"kind": kind, "failed": done.returncode}
@@ -372,9 +374,7 @@ def _parser() -> argparse.ArgumentParser:
     weighing.add_argument("--fail-if", default="slower:2%", help="a condition a line")
     weighing.add_argument("--set", default="", help="KEY=VALUE, one a line")
     weighing.add_argument("--name", default="")
-    weighing.add_argument(
-        "--hosts", type=int, default=1, help="more than one: `agree` closes the gate"
-    )
+    weighing.add_argument("--hosts", type=int, default=1, help="from 2 on `agree` closes the gate")
     weighing.add_argument("--known", type=Path, default=Path(".steelyard-runner"))
     weighing.add_argument("--out", type=Path, default=Path("weighing"))
     weighing.add_argument("--program", default="steelyard")

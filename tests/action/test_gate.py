@@ -127,7 +127,8 @@ def test_inconclusive_says_how_many_more_minutes_would_settle_it(
 def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_not(
     weighed: Gate, tmp_path: Path
 ) -> None:
-    weighed("--set", "workload.scale=1\n\nworkload.clients=2\n")
+    keys = ("--set", "workload.scale=1\n\nworkload.clients=2\n")
+    weighed(*keys)
     first, second = calls(tmp_path)
     assert first[first.index("--control") + 1] == first[first.index("--arm") + 1] == "base"
     assert second[second.index("--arm") + 1] == "head"
@@ -137,13 +138,37 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
         ]  # fmt: skip
     assert "--fail-if" not in first
     assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in gate_outputs(tmp_path)[1]
-    weighed()
+    weighed(*keys)
     assert len(calls(tmp_path)) == 3
     assert "it sees ±2.1 %" in gate_outputs(tmp_path)[1]
-    kept = tmp_path / "known" / "builds.json"
+    [kept] = (tmp_path / "known").glob("builds-*.json")
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
-    weighed()
+    weighed(*keys)
     assert len(calls(tmp_path)) == 5
+
+
+def test_what_equal_arms_read_is_said_of_the_load_that_they_had_alone(
+    weighed: Gate, tmp_path: Path
+) -> None:
+    """Of gates with a study in common, and of one whose keys or whose study were edited."""
+    study = tmp_path / "own.toml"
+    study.write_text("scale = 1")
+    small, large = ("--study", str(study), "--set", "a=1"), ("--study", str(study), "--set", "a=9")
+    for visible, words, is_weighed in (
+        (1.0, small, True),
+        (9.0, large, True),
+        (1.0, small, False),
+        (1.0, (*small[:3], "a=1\narm.settings.jit=off"), False),  # what the arm alone has
+        (9.0, large, False),
+        (4.0, small, True),
+    ):
+        if visible == 4.0:
+            study.write_text("scale = 4")
+        before = len(calls(tmp_path)) if (tmp_path / "calls").exists() else 0
+        details = {"details": {"smallest_visible_percent": visible}}
+        weighed(*words, equal={**EQUAL, **details})
+        assert len(calls(tmp_path)) - before == 1 + is_weighed
+        assert f"it sees ±{visible} %" in gate_outputs(tmp_path)[1]
 
 
 @pytest.mark.parametrize(
@@ -185,7 +210,7 @@ def test_a_runner_that_tells_equal_arms_apart_or_cannot_weigh_them_is_named(
 ) -> None:
     weighed(equal_status=3)
     assert "could not be weighed on this runner (status 3)" in gate_outputs(tmp_path)[1]
-    assert not (tmp_path / "known" / "builds.json").exists()
+    assert not list(tmp_path.glob("known/*"))
     weighed(equal={**EQUAL, "low_percent": None, "nonzero": True})
     assert "unbounded to +1.2 %: **it told them apart**" in gate_outputs(tmp_path)[1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +12,10 @@ from record.made import line_of
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log, decimals_of, reach_of, round_step
-from steelyard.report.charts.settling import epoch_ticks
+from steelyard.report.charts.settling import draw_epochs, epoch_ticks
 from steelyard.report.charts.slices import outside, thin
 from steelyard.report.source import SliceDot
+from steelyard.report.tables import epoch_rows
 
 
 def dots(speeds: list[float]) -> list[SliceDot]:
@@ -111,6 +113,42 @@ def test_the_chart_marks_a_truth_that_is_known_and_reaches_as_far() -> None:
     place = re.search(r'<path d="M([\d.]+) [^>]*class="truth"', known)
     assert place is not None
     assert abs(float(place[1]) - Linear(-6.0, 6.0, 14, 846)(-5.0)) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("metric", "higher_is_better"), [("throughput", True), ("latency_mean", False)]
+)
+def test_an_epoch_without_work_of_one_arm_is_drawn_and_no_lost_one(
+    metric: str, higher_is_better: bool
+) -> None:
+    """It is in the interval, as infinite. One without any work is not, nor are those that older
+    verdicts left out."""
+    epochs = [
+        (0.01, "complete", (900.0, 909.0)),
+        (None, "crashed: off", (None, None)),
+        (None, "complete", (900.0, 0.0)),
+        (None, "complete", (0.0, 900.0)),
+        (None, "failed: driver was lost", (None, None)),
+    ]
+    rows = [
+        {
+            **{"epoch": number, "slots": {"on": 0, "off": 1}, "order": ("on", "off"), "d": d},
+            **{"throughput": dict(zip(("on", "off"), rates, strict=True)), "typical_d": None},
+            "outcome": outcome,
+        }
+        for number, (d, outcome, rates) in enumerate(epochs)
+    ]
+    details = {"epochs": rows, "d": tuple(d for d, _, _ in epochs)}
+    told = {"metric": metric, "higher_is_better": higher_is_better, "details": details}
+    for counted, readings in (
+        (4, ["+1.01 %", "off did no work", "off did no work", "on did no work", "lost"]),
+        (1, ["+1.01 %", "lost", "lost", "lost", "lost"]),
+    ):
+        contrast = line_of(epochs=counted, **told)
+        assert [row["reading"] for row in epoch_rows(contrast)] == readings
+        drawn = str(draw_epochs(contrast, (-5.0, 5.0), 1.0, "arm1", 448))
+        assert f"{counted} epochs; estimate" in drawn
+        assert drawn.count('class="dot arm1') == counted
 
 
 def test_words_in_a_drawing_are_escaped() -> None:

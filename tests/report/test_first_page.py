@@ -48,6 +48,23 @@ def test_no_doubt_is_no_proof_and_reads_say_nothing_of_writes(
     assert "Checkpoints that are further apart" in shown(directory, counts).limits[-1]
 
 
+def test_what_makes_a_pair_of_arms_invalid_is_a_doubt_of_the_page(
+    record: MakeRecord, counts: Counts
+) -> None:
+    """It said that none of the known threats was seen, above the pair's own ruling."""
+    directory = record(arms=("on", "off", "tuned"), threats=[])
+    fatal = {"name": "wrong answer", "seen": "s", "cause": "c", "advice": "a", "invalidates": True}
+
+    def with_pair(verdict: dict[str, Any]) -> None:
+        second = verdict["contrasts"][1]
+        verdict["pairs"] = [{**second, "control": "off", "verdict": "invalid", "threats": [fatal]}]
+
+    change(directory, "verdict.json", with_pair)
+    page = shown(directory, counts)
+    assert page.doubts == (("wrong answer", "s"),)
+    assert NO_DOUBT not in page.limits
+
+
 def test_what_is_open_says_how_long_it_would_take_once(record: MakeRecord, counts: Counts) -> None:
     directory = record(effects=(0.0,), spread=0.02)
     more = "If the effect is as large as it reads, 4 min more measuring would settle it."

@@ -125,6 +125,23 @@ def test_the_wall_is_filtered_by_what_stands_in_the_address(browser: Browser, si
     assert browser.value("document.getElementById('none').hidden") is False
 
 
+def test_a_machine_is_chosen_whatever_blanks_its_processors_name_has(
+    browser: Browser, keep: Keep, records: Path, tmp_path: Path
+) -> None:
+    """Older Xeons have runs of them, which a browser joins in the words of an option."""
+    processor = "Intel(R) Xeon(R) CPU           E5620  @ 2.40GHz"
+    keep(1, machine={"hostname": "old", "processor": processor, "processors": 2})
+    keep(2, study="aa", machine={"hostname": "new", "processor": "P", "processors": 2})
+    site = build_site(read_history(records), tmp_path / "site").folder
+    browser.open((site / "index.html").as_uri(), 1280)
+    browser.value(
+        """(() => { const field = document.forms[0].elements.machine;
+          field.selectedIndex = [...field.options].findIndex(one => one.text.startsWith("old"));
+          field.dispatchEvent(new Event("input", {bubbles: true})); })()"""
+    )
+    assert browser.value(SHOWN) == ["checksums"]
+
+
 def test_the_wall_obeys_keys(browser: Browser, site: Path) -> None:
     browser.open((site / "index.html").as_uri(), 1280)
     focused = "document.activeElement.innerText.split(':')[0]"

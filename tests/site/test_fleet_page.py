@@ -73,6 +73,25 @@ def test_questions_of_several_machines_are_shown_kind_by_kind_with_every_verdict
     assert question.of("nowhere") == ()
 
 
+def test_a_newer_weighing_that_does_not_count_is_said_beside_the_one_that_does(
+    keep: Keep, records: Path, tmp_path: Path
+) -> None:
+    """Else a verdict that stands passes for the newest."""
+    for day, number in ((1, 1), (2, 2), (3, 1), (4, 2), (5, 2)):
+        keep(day, machine=host(number), threats=[])
+    for day in (3, 4):  # the second host has a newer one that stands
+        change_contrast(records / "checksums" / f"2026-03-0{day}T120000Z", verdict="invalid")
+    [question] = shown_of(records).questions
+    first, second = question.groups[0].hosts
+    why = "its verdict is invalid"
+    assert (first.at, first.left_out, first.newer_left_out) == ("2026-03-01 12:00 UTC", "", why)
+    assert first.words.endswith(f"; a newer weighing does not count: {why}")
+    assert (second.at, second.left_out, second.newer_left_out) == ("2026-03-05 12:00 UTC", "", "")
+    site = build_site(read_history(records), tmp_path / "site").folder
+    text = (site / "fleet.html").read_text(encoding="utf-8")
+    assert text.partition("</table>")[2].count(f"a newer weighing does not count: {why}") == 1
+
+
 def test_intervals_of_all_hosts_are_drawn_on_one_scale(fleet: Path) -> None:
     [question] = shown_of(fleet).questions
     pictures = [str(one.beam) for group in question.groups for one in group.hosts]

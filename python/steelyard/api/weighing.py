@@ -51,7 +51,8 @@ class ContrastEpoch:
     epoch: int
     """From 0."""
     log_ratio: float | None
-    """ln(arm / control) of the metric; None: the epoch does not count."""
+    """ln(arm / control) of the metric; None: the epoch does not count, or one arm did no work in
+    it, which counts as infinite."""
     control_throughput: float | None
     """Transactions a second; None: the epoch was not completed."""
     arm_throughput: float | None

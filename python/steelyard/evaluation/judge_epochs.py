@@ -192,6 +192,15 @@ def _epoch(reading: EpochReading) -> EpochDetail:
     )
 
 
+def counted_log_ratio(line: ContrastLine, epoch: EpochDetail) -> float:
+    """The log ratio of an epoch as the interval of its contrast holds it: infinite where one arm
+    did no work; NaN where the epoch is not in it."""
+    if epoch.d is not None:
+        return epoch.d
+    finite = sum(ratio is not None for ratio in line.details.d)
+    return unrecorded_log_ratio(line, epoch) if line.epochs > finite else math.nan
+
+
 def unrecorded_log_ratio(line: ContrastLine, epoch: EpochDetail) -> float:
     """The log ratio of an epoch of which a record has no number: infinite, where one arm was lost
     or did no work beside another that did some; NaN where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from steelyard.evaluation.judge_epochs import counted_log_ratio
 from steelyard.model.units import (
     MOST_SPREAD,
     NO_INFORMATION,
@@ -17,7 +18,7 @@ from steelyard.model.units import (
     format_percent,
     percent_of_log,
 )
-from steelyard.record.contrast import ContrastLine
+from steelyard.record.contrast import ContrastLine, EpochDetail
 from steelyard.record.verdict import (
     Cause,
     Counted,
@@ -220,13 +221,24 @@ def epoch_rows(contrast: ContrastLine) -> list[dict[str, str]]:
             "order": ", ".join(row.order),
             "control": amount(row.throughput.get(control)),
             "arm": amount(row.throughput.get(arm)),
-            "reading": "lost" if row.d is None else format_percent(percent_of_log(row.d)),
+            "reading": _epoch_reading(contrast, row),
             "typical": "–"
             if row.typical_d is None
             else format_percent(percent_of_log(row.typical_d)),
         }
         for row in contrast.details.epochs
     ]
+
+
+def _epoch_reading(contrast: ContrastLine, row: EpochDetail) -> str:
+    """In percent; an epoch in which one arm did no work is in the interval, and not lost."""
+    ratio = counted_log_ratio(contrast, row)
+    if math.isfinite(ratio):
+        return format_percent(percent_of_log(ratio))
+    if math.isnan(ratio):
+        return "lost"
+    idle = contrast.arm if (ratio < 0) is contrast.higher_is_better else contrast.control
+    return f"{idle} did no work"
 
 
 def settling_rows(contrast: ContrastLine) -> list[dict[str, str]]:

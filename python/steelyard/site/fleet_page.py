@@ -40,12 +40,17 @@ class ShownHost:
     doubted: bool
     left_out: str
     """Why it does not count among the hosts of its kind; empty: it does."""
+    newer_left_out: str
+    """Why a newer weighing of the machine does not count; empty: there is none."""
 
     @property
     def words(self) -> str:
         """For its sign in the matrix."""
+        doubts = f"doubts: {self.doubts}" if self.doubted else ""
+        why = self.newer_left_out
+        newer = f"a newer weighing does not count: {why}" if why else ""
         text = f"{self.machine}: {self.verdict}, {self.reading}"
-        return f"{text}; doubts: {self.doubts}" if self.doubted else text
+        return "; ".join(filter(None, (text, doubts, newer)))
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,16 @@ def _question(
 
 
 def _kind(answer: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
-    counted = {host.machine: _host(host, end, reports) for host in answer.hosts}
+    newest = {host.machine: _time(host) for host in answer.hosts}
+    newer = {
+        host.machine: why
+        for host, why in answer.left_out
+        if host.machine in newest and _time(host) > newest[host.machine]
+    }
+    counted = {
+        host.machine: _host(host, end, reports, newer_left_out=newer.get(host.machine, ""))
+        for host in answer.hosts
+    }
     others = {
         host.machine: _host(host, end, reports, why)
         for host, why in answer.left_out
@@ -134,8 +148,16 @@ def _kind(answer: Across, end: float, reports: Mapping[str, str]) -> ShownKind:
     )
 
 
+def _time(host: HostResult) -> tuple[str, str]:
+    return host.point.entry.at, host.point.entry.path
+
+
 def _host(
-    host: HostResult, end: float, reports: Mapping[str, str], left_out: str = ""
+    host: HostResult,
+    end: float,
+    reports: Mapping[str, str],
+    left_out: str = "",
+    newer_left_out: str = "",
 ) -> ShownHost:
     entry, reading = host.point.entry, host.point.reading
     return ShownHost(
@@ -150,4 +172,5 @@ def _host(
         doubts=", ".join(reading.doubts) or "none",
         doubted=bool(reading.doubts),
         left_out=left_out,
+        newer_left_out=newer_left_out,
     )

@@ -34,7 +34,8 @@ def first_page(source: PageSource) -> FirstPage:
 
 
 def _doubts(source: PageSource) -> Rows:
-    every = [threat for line in source.contrasts for threat in line.threats]
+    judged = (*source.contrasts, *source.pairs)
+    every = [threat for line in judged for threat in line.threats]
     every.sort(key=lambda threat: not threat.invalidates)
     return tuple(dict.fromkeys((threat.name, threat.seen or "–") for threat in every))
 

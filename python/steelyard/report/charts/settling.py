@@ -4,10 +4,12 @@ the interval as it settles epoch by epoch, on one axis of percent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from steelyard.evaluation.judge_epochs import counted_log_ratio
 from steelyard.model.units import format_percent, percent_of_log
 from steelyard.record.contrast import ContrastLine, PercentInterval, Settling
 from steelyard.report.charts.drawing import Drawing, number
@@ -131,8 +133,10 @@ def draw_epochs(
     arm_class: str,
     width: float,
 ) -> Markup:
-    """One contrast's epochs; `span` is the percent range shared with the settling chart."""
-    read = [(row, row.d) for row in contrast.details.epochs if row.d is not None]
+    """One contrast's epochs, at the edge those in which an arm did no work; `span` is the percent
+    range shared with the settling chart."""
+    every = [(row, counted_log_ratio(contrast, row)) for row in contrast.details.epochs]
+    read = [(row, d) for row, d in every if not math.isnan(d)]
     numbers = [shown_epoch(row) for row, _ in read] or [1]
     y = Linear(*span, _HEIGHT - _FOOT, 14)
     x = Linear(min(numbers) - 0.6, max(numbers) + 0.6, PERCENT_LEFT, width - _BESIDE - 8)
