@@ -92,13 +92,17 @@ fn full_crc32(space: u32, count: u32, hidden: impl Fn(u32, &mut [u8])) -> Vec<Ve
 
 fn scanned(directory: &Path) -> (Found, Scanned) {
     let found = walk(directory).expect("it can be walked");
+    let scanned = read(&found);
+    (found, scanned)
+}
+
+fn read(found: &Found) -> Scanned {
     let options = Options {
         threads: 2,
         max_rate: None,
         idle: false,
     };
-    let scanned = scan(&found.files, &options, &Progress::default(), || {});
-    (found, scanned)
+    scan(&found.files, &options, &Progress::default(), || {})
 }
 
 /// (label, page, fault, expected, found) of all suspects.
@@ -355,4 +359,22 @@ fn what_is_right_at_a_later_look_is_dismissed() {
     assert_eq!(dismissed.len(), 5);
     assert_eq!((wrong[0].page, wrong.len()), (4, 1));
     assert_eq!(found.files[wrong[0].file].label, "d/t.ibd");
+}
+
+#[test]
+fn a_tablespace_that_was_truncated_meanwhile_is_as_long_as_its_first_page_says() {
+    let directory = Directory::new("truncated");
+    directory.write("undo001", &pages(2, 40));
+    directory.write("undo002", &pages(3, 40));
+    let found = walk(&directory.0).expect("it can be walked");
+    directory.write("undo001", &pages(2, 12));
+    directory.write("undo002", &pages(3, 40)[..12]);
+    let suspects = read(&found).suspects;
+    assert_eq!(suspects.len(), 2);
+    let gaps = [Duration::from_millis(1), Duration::from_millis(1)];
+    let never = AtomicBool::new(false);
+    let (wrong, dismissed) = recheck(suspects, &found.files, &gaps, &never, |_| {});
+    assert_eq!((wrong.len(), dismissed.len()), (1, 1));
+    assert_eq!((wrong[0].page, wrong[0].wrong.fault), (12, Fault::Short));
+    assert_eq!(found.files[wrong[0].file].label, "undo002");
 }
