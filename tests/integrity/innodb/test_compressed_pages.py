@@ -1,4 +1,4 @@
-"""Pages that a server compressed one by one, or encrypted, are verified, or named as not verified."""
+"""Pages that a server compressed or encrypted are verified, or named as not verified."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 SYSTEM_TABLESPACE = "ibdata1"
 _LOCKED_FILES = (SYSTEM_TABLESPACE, "aria_log_control")
-"""Files that a server locks while it runs; MariaDB from MDEV-24393 until MDEV-28495 the second alone,
-unless it has --external-locking."""
+"""Files that a server locks while it runs: MariaDB from MDEV-24393 until MDEV-28495 the second
+alone, unless it has --external-locking."""
 _ELSEWHERE = (
     "read were the files below the directory, and those that .isl files there name: not what a "
     "server keeps elsewhere by innodb_data_home_dir, innodb_undo_directory or innodb_directories"
