@@ -164,17 +164,20 @@ def test_a_directory_of_innodb_alone_has_no_note_of_other_engines(tmp_path: Path
     assert not any("other storage engines" in note for note in scrubbed(data).notes)
 
 
-def test_a_running_server_is_known_by_its_lock(tmp_path: Path) -> None:
+@pytest.mark.parametrize("locked", ["ibdata1", "aria_log_control"])
+def test_a_running_server_is_known_by_its_lock(locked: str, tmp_path: Path) -> None:
     """Its pages are read again, and what stays wrong is damage."""
     pages = table(5, 9)
     pages[3] = pages[4]
     data = directory(tmp_path, {"t": pages})
+    (data / "aria_log_control").touch()
+    assert scrubbed(data).life == "stopped"
     holder = (
         "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX); "
         "print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", holder, str(data / "ibdata1")],
+        [sys.executable, "-c", holder, str(data / locked)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as server:

@@ -1,12 +1,14 @@
-"""What a scrub read elsewhere than below the directory that was named is said."""
+"""What a scrub read elsewhere than below the directory that was named is said, and what it could
+not, because the link that leads there is lost."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
 
-from integrity.made_files import empty_page, mapped_cluster_at
+from integrity.made_files import control_file, empty_page, mapped_cluster_at, relation_map
 from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 
@@ -57,3 +59,62 @@ def test_relation_files_and_databases_that_are_links_are_named(data: Path, tmp_p
     [note], bad = notes_of(data)
     assert note == "symbolic links were followed: base/5/16390, base/7"
     assert bad[:2] == ["base/5/16390", "base/7/16500"]
+
+
+def page_of_names(names: dict[int, str], page_bytes: int = 8192) -> bytes:
+    """A page of pg_tablespace: rows that were frozen, with OID and name."""
+    page, upper = bytearray(empty_page(page_bytes)), page_bytes
+    for number, (oid, name) in enumerate(names.items()):
+        row = struct.pack("<II4x6xHHBx", 2, 0, 1, 0x0B00, 24)
+        row += struct.pack("<I64sI12x", oid, name.encode(), 10)
+        upper -= len(row)
+        page[upper : upper + len(row)] = row
+        struct.pack_into("<I", page, 24 + 4 * number, upper | 1 << 15 | len(row) << 17)
+    struct.pack_into("<HH", page, 12, 24 + 4 * len(names), upper)
+    return bytes(page)
+
+
+CRASHED, STOPPED, STANDBY = 6, 1, 2
+
+
+@pytest.mark.parametrize(
+    ("state", "copy", "lost"),
+    [
+        (CRASHED, "snapshot", True),
+        (CRASHED, "of a server that ran", True),
+        (STANDBY, "snapshot", True),
+        (STOPPED, "base backup", True),
+        (CRASHED, "linked", False),
+        (CRASHED, "within", False),
+        (CRASHED, "dangling", False),  # the walk says it
+        (STOPPED, "base backup with a map", False),  # the map of the backup says it
+        (STOPPED, "at rest", False),  # pg_class says what is missing
+    ],
+)
+def test_a_tablespace_whose_link_was_lost_in_a_copy_is_not_read(
+    state: int, copy: str, lost: bool, data: Path, tmp_path: Path
+) -> None:
+    (data / "global/pg_control").write_bytes(control_file(state=state))
+    (data / "global/pg_filenode.map").write_bytes(relation_map((1213, 1213)))
+    names = {1663: "pg_default", 1664: "pg_global", 16400: "fast"}
+    (data / "global/1213").write_bytes(page_of_names(names))
+    place = data / "pg_tblspc/16400"
+    if copy == "linked":
+        place.symlink_to(tmp_path / "original/space")
+        (tmp_path / f"original/space/{VERSION}/5/16500").write_bytes(empty_page())
+    elif copy == "within":
+        (place / VERSION).mkdir(parents=True)
+    elif copy == "dangling":
+        place.symlink_to(tmp_path / "not mounted")
+    elif copy.startswith("base backup"):
+        (data / "backup_label").write_text(LABEL, encoding="utf-8")
+        if copy.endswith("map"):
+            (data / "tablespace_map").write_text("16400 /fast\n", encoding="utf-8")
+    elif copy == "of a server that ran":
+        (data / "postmaster.pid").write_text(f"4194304\n{data}\n4000000000\n", encoding="utf-8")
+    outcome = scrub(ScrubRequest(data, max_rate=0.0, gaps_s=(0.01,)), lambda *_: None)
+    reasons = [reason for label, reason in outcome.denied if label == "pg_tblspc/16400"]
+    by_catalogue = [reason for reason in reasons if 'pg_tablespace names it, "fast"' in reason]
+    assert (outcome.bad, len(by_catalogue), len(reasons) > 1) == ((), int(lost), False)
+    if lost:
+        assert outcome.exit_status == 3

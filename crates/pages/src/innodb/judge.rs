@@ -14,6 +14,8 @@ use crate::header::is_all_zero;
 
 /// In both fields of pages that were written with innodb_checksum_algorithm=none.
 const NO_CHECKSUM: u32 = 0xDEAD_BEEF;
+/// Under full_crc32; 0: the page is not encrypted.
+const KEY_VERSION_AT: usize = 0;
 const NUMBER_AT: usize = 4;
 const LSN_AT: usize = 16;
 const TYPE_AT: usize = 24;
@@ -257,7 +259,7 @@ fn verify_full(page: &[u8]) -> Result<Carried, Wrong> {
     if checksum != stored {
         return Err(wrong(page, Fault::Checksum, checksum, stored));
     }
-    let encrypted = word(page, 0) != 0;
+    let encrypted = word(page, KEY_VERSION_AT) != 0;
     let (header, trailer) = (word(page, LSN_AT + 4), word(page, end - 4));
     if !compressed && !encrypted && header != trailer {
         return Err(wrong(page, Fault::Lsn, header, trailer));
@@ -265,13 +267,22 @@ fn verify_full(page: &[u8]) -> Result<Carried, Wrong> {
     Ok(Carried::FullCrc32)
 }
 
+/// The tablespace's number that a page bears; None: under full_crc32 all behind the page's type was
+/// compressed, or encrypted with a key whose version the first word says
+/// (fil_page_compress_for_full_crc32, fil_encrypt_buf_for_full_crc32).
+pub(super) fn space_of(page: &[u8], layout: &Layout) -> Option<u32> {
+    let compressed = half(page, TYPE_AT) & FULL_CRC32_COMPRESSED != 0;
+    let in_clear = !layout.full_crc32 || !compressed && word(page, KEY_VERSION_AT) == 0;
+    in_clear.then(|| word(page, SPACE_AT))
+}
+
 fn misplaced(page: &[u8], layout: &Layout, place: Place, carried: Carried) -> Option<Wrong> {
-    let (number, space) = (word(page, NUMBER_AT), word(page, SPACE_AT));
-    // Compressed under full_crc32, the content begins where the tablespace's number is elsewhere.
+    let number = word(page, NUMBER_AT);
     let kind = half(page, TYPE_AT);
-    let has_space = !layout.full_crc32 || kind & FULL_CRC32_COMPRESSED == 0;
-    if let Some(own) = place.space.filter(|own| has_space && *own != space) {
-        return Some(wrong(page, Fault::OtherTablespace, own, space));
+    if let (Some(own), Some(space)) = (place.space, space_of(page, layout)) {
+        if own != space {
+            return Some(wrong(page, Fault::OtherTablespace, own, space));
+        }
     }
     if number != place.number {
         return Some(wrong(page, Fault::Misplaced, place.number, number));

@@ -36,10 +36,12 @@ fn again(file: &DataFile, suspect: &Suspect) -> Option<(Wrong, u64)> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(_) => return Some((unreadable(), 0)),
     };
-    let rebuilt = now.filter(|space| file.space != Some(0) && space.id != file.space);
-    let (layout, space, least_pages) = match &rebuilt {
-        Some(space) => (space.layout, space.id, space.pages.unwrap_or(1)),
-        None => (file.layout, file.space, file.least_pages),
+    let now = now.filter(|_| file.space != Some(0));
+    // A log of undo was truncated, under its number: its first page says so.
+    let pages = now.as_ref().and_then(|space| space.pages);
+    let (layout, space, least_pages) = match &now {
+        Some(now) if now.id != file.space => (now.layout, now.id, pages.unwrap_or(1)),
+        _ => (file.layout, file.space, pages.unwrap_or(file.least_pages)),
     };
     let page_bytes = layout.page_bytes as u64;
     let index = suspect.page.wrapping_sub(file.first_page);

@@ -11,7 +11,7 @@ use std::path::Path;
 use steelyard_buffer::on_a_page;
 
 use super::checksum::DATA;
-use super::judge::{judge, word, Place, Verdict};
+use super::judge::{judge, space_of, word, Place, Verdict};
 use super::layout::Layout;
 use crate::header::is_all_zero;
 use crate::reading::OpenStretch;
@@ -89,16 +89,15 @@ fn probed(bytes: &[u8], layout: Layout) -> Probe {
             continue;
         }
         let number = word(page, 4);
-        let space = word(page, 34);
+        let space = space_of(page, &layout);
         // Any number will do: where a page belongs is what is asked.
-        let place = Place {
-            number,
-            space: Some(space),
-        };
+        let place = Place { number, space };
         match judge(page, &layout, place) {
             Verdict::Sound(_) => {
                 probe.sound += 1;
-                *probe.spaces.entry(space).or_default() += 1;
+                if let Some(space) = space {
+                    *probe.spaces.entry(space).or_default() += 1;
+                }
                 *probe
                     .firsts
                     .entry(number.wrapping_sub(index as u32))

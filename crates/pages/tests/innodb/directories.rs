@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use steelyard_pages::crc32c;
 use steelyard_pages::innodb::{
     page_crc32, recheck, scan, walk, Carried, Fault, Found, Options, Progress, Scanned,
 };
@@ -63,15 +64,45 @@ fn pages(space: u32, count: u32) -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// A sound tablespace under full_crc32, whose pages behind the first are `hidden`: encrypted or
+/// compressed, so that other bytes stand where the tablespace's number would be.
+fn full_crc32(space: u32, count: u32, hidden: impl Fn(u32, &mut [u8])) -> Vec<Vec<u8>> {
+    let page = |number: u32| {
+        let mut page = vec![0; PAGE];
+        page[4..8].copy_from_slice(&number.to_be_bytes());
+        page[24..26].copy_from_slice(&17855u16.to_be_bytes());
+        if number == 0 {
+            page[34..38].copy_from_slice(&space.to_be_bytes());
+            page[46..50].copy_from_slice(&count.to_be_bytes());
+            page[54..58].copy_from_slice(&(1u32 << 4 | 3).to_be_bytes());
+        } else {
+            hidden(number, &mut page);
+        }
+        let kind = u16::from_be_bytes([page[24], page[25]]);
+        let end = match kind >> 15 {
+            0 => PAGE - 4,
+            _ => (usize::from(kind & 0x7fff) << 8) - 4,
+        };
+        let checksum = crc32c(&page[..end]);
+        page[end..end + 4].copy_from_slice(&checksum.to_be_bytes());
+        page
+    };
+    (0..count).map(page).collect()
+}
+
 fn scanned(directory: &Path) -> (Found, Scanned) {
     let found = walk(directory).expect("it can be walked");
+    let scanned = read(&found);
+    (found, scanned)
+}
+
+fn read(found: &Found) -> Scanned {
     let options = Options {
         threads: 2,
         max_rate: None,
         idle: false,
     };
-    let scanned = scan(&found.files, &options, &Progress::default(), || {});
-    (found, scanned)
+    scan(&found.files, &options, &Progress::default(), || {})
 }
 
 /// (label, page, fault, expected, found) of all suspects.
@@ -110,6 +141,35 @@ fn sound_files_of_all_kinds_are_sound() {
     assert_eq!(found.denied.len(), 1);
     let crc32 = |file: usize| scanned.counts[file][Carried::Crc32 as usize];
     assert_eq!((crc32(0), crc32(1), crc32(2), crc32(3)), (40, 9, 600, 300));
+}
+
+#[test]
+fn of_encrypted_and_compressed_pages_none_says_whose_the_file_is() {
+    let directory = Directory::new("hidden");
+    directory.write("ibdata1", &pages(0, 9));
+    let encrypted = full_crc32(5, 20, |number, page| {
+        page[3] = 1;
+        page[26..].fill(number as u8);
+    });
+    directory.write("d/encrypted.ibd", &encrypted);
+    // Rows alike are compressed alike: more pages say these bytes than the first says its number.
+    let compressed = full_crc32(6, 20, |_, page| {
+        page[24..26].copy_from_slice(&(1u16 << 15 | 4).to_be_bytes());
+        page[26..1024].fill(0xAB);
+    });
+    directory.write("d/compressed.ibd", &compressed);
+    let mut headless = encrypted;
+    headless[0].fill(0xA5);
+    directory.write("d/headless.ibd", &headless);
+    let (found, scanned) = scanned(&directory.0);
+    let wrong: Vec<_> = told(&found, &scanned)
+        .into_iter()
+        .map(|(label, page, fault, ..)| (label, page, fault))
+        .collect();
+    let first = ("d/headless.ibd".to_owned(), 0, Fault::Checksum);
+    assert_eq!(wrong, [first]);
+    let spaces: Vec<_> = found.files.iter().map(|file| file.space).collect();
+    assert_eq!(spaces, [Some(6), Some(5), None, Some(0)]);
 }
 
 #[test]
@@ -299,4 +359,22 @@ fn what_is_right_at_a_later_look_is_dismissed() {
     assert_eq!(dismissed.len(), 5);
     assert_eq!((wrong[0].page, wrong.len()), (4, 1));
     assert_eq!(found.files[wrong[0].file].label, "d/t.ibd");
+}
+
+#[test]
+fn a_tablespace_that_was_truncated_meanwhile_is_as_long_as_its_first_page_says() {
+    let directory = Directory::new("truncated");
+    directory.write("undo001", &pages(2, 40));
+    directory.write("undo002", &pages(3, 40));
+    let found = walk(&directory.0).expect("it can be walked");
+    directory.write("undo001", &pages(2, 12));
+    directory.write("undo002", &pages(3, 40)[..12]);
+    let suspects = read(&found).suspects;
+    assert_eq!(suspects.len(), 2);
+    let gaps = [Duration::from_millis(1), Duration::from_millis(1)];
+    let never = AtomicBool::new(false);
+    let (wrong, dismissed) = recheck(suspects, &found.files, &gaps, &never, |_| {});
+    assert_eq!((wrong.len(), dismissed.len()), (1, 1));
+    assert_eq!((wrong[0].page, wrong[0].wrong.fault), (12, Fault::Short));
+    assert_eq!(found.files[wrong[0].file].label, "undo002");
 }

@@ -199,3 +199,30 @@ fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
         assert_eq!(fault, Some(Fault::Checksum), "{size}");
     }
 }
+
+#[test]
+fn a_page_encrypted_under_full_crc32_is_sound_in_its_place_in_any_tablespace() {
+    let each = recorded()
+        .into_iter()
+        .find(|each| each.carried == Carried::FullCrc32 && each.place.number > 0)
+        .expect("one is recorded");
+    let mut page = each.page.clone();
+    let end = page.len() - 4;
+    page[..4].copy_from_slice(&7u32.to_be_bytes());
+    // Encrypted from here on, the tablespace's number and the trailer's LSN with it.
+    for (at, byte) in page[26..end].iter_mut().enumerate() {
+        *byte ^= (at * 167 + 13) as u8;
+    }
+    let checksum = crc32c(&page[..end]);
+    page[end..].copy_from_slice(&checksum.to_be_bytes());
+    let found = |page: &[u8], place| judge(page, &each.layout, place);
+    assert_eq!(found(&page, each.place), Verdict::Sound(Carried::FullCrc32));
+    let number = each.place.number + 1;
+    let moved = Place {
+        number,
+        ..each.place
+    };
+    assert_eq!(fault(found(&page, moved)), Some(Fault::Misplaced));
+    page[500] ^= 1;
+    assert_eq!(fault(found(&page, each.place)), Some(Fault::Checksum));
+}

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from steelyard._core import InnodbAsked, InnodbFile, InnodbScanned, InnodbWrong
 
 SYSTEM_TABLESPACE = "ibdata1"
+_LOCKED_FILES = (SYSTEM_TABLESPACE, "aria_log_control")
+"""Files that a server locks while it runs: MariaDB from MDEV-24393 until MDEV-28495 the second
+alone, unless it has --external-locking."""
 _ELSEWHERE = (
     "read were the files below the directory, and those that .isl files there name: not what a "
     "server keeps elsewhere by innodb_data_home_dir, innodb_undo_directory or innodb_directories"
@@ -110,8 +113,11 @@ def scrub_innodb(request: InnodbRequest, progress: Progress) -> InnodbOutcome:
 
 
 def _is_running(path: Path) -> bool:
-    """Whether a server holds its lock on the system tablespace (os_file_lock of os0file.cc)."""
-    file = path / SYSTEM_TABLESPACE
+    """Whether a server holds a lock (os_file_lock of os0file.cc, lock_control_file of Aria)."""
+    return any(_is_locked(path / name) for name in _LOCKED_FILES if os.path.lexists(path / name))
+
+
+def _is_locked(file: Path) -> bool:
     try:
         return lock_holder(file) is not None
     except OSError as error:

@@ -62,6 +62,35 @@ def test_pages_of_pg_probackup_are_not_called_damaged(tmp_path: Path) -> None:
     assert "`pg_probackup validate`" in (refused.hint or "")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("16384_keys", True),
+        ("16384_keys/principal", True),
+        ("1664_keys", False),  # of the log
+        ("wal_keys", False),
+        ("16384_providers", False),
+    ],
+)
+def test_pages_that_pg_tde_may_have_encrypted_are_not_called_damaged(
+    name: str, refused: bool, packed: bool, tmp_path: Path
+) -> None:
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / "pg_tde" / name).parent.mkdir(parents=True)
+    (data / "pg_tde" / name).write_bytes(b"keys")
+    if packed:
+        with tarfile.open(tmp_path / "base.tar", "w") as opened:
+            opened.add(data, ".")
+        data = tmp_path / "base.tar"
+    if not refused:
+        assert scrub(ScrubRequest(data, max_rate=0.0), lambda *_: None).bad == ()
+        return
+    error = refusal(data)
+    assert error.primary.endswith("pg_tde may have encrypted them")
+    assert "`pg_tde_checksums --check" in (error.hint or "")
+
+
 @pytest.mark.parametrize(
     ("name", "typed"),
     [

@@ -48,12 +48,14 @@ def test_the_rows_of_a_stopped_cluster_are_those_that_its_server_shows(
             "relpersistence::text, relkind::text FROM pg_class "
             "WHERE relfilenode <> 0 AND relkind IN ('r', 'i', 'S', 't', 'm')",
         )
+        tablespaces = execute(alive, "SELECT oid::int8, spcname FROM pg_tablespace")
         [(database,)] = execute(
             alive, "SELECT oid::int8 FROM pg_database WHERE datname = current_database()"
         )
     files = files_of(cluster)
     found = files.databases(files.read_map("global"))
     assert sorted((d.oid, d.name, d.tablespace, d.valid) for d in found) == sorted(databases)
+    assert files.tablespaces(files.read_map("global")) == dict(tablespaces)
     rows = files.relations(database, DEFAULT_TABLESPACE, files.read_map(f"base/{database}"))
     assert sorted(
         (r.oid, r.name, r.filenode, r.tablespace, r.persistence, r.kind) for r in rows

@@ -15,9 +15,9 @@ from pathlib import Path
 from steelyard._core import Segment
 from steelyard.engines.postgres.life.control import open_regular
 
-PG_DATABASE, PG_CLASS = 1262, 1259
-"""OIDs of catalogues that only a map names (catalog/pg_database.h, pg_class.h)."""
-NAMES = {PG_DATABASE: "pg_database", PG_CLASS: "pg_class"}
+PG_DATABASE, PG_CLASS, PG_TABLESPACE = 1262, 1259, 1213
+"""OIDs of catalogues that only a map names (catalog/pg_database.h and so on)."""
+NAMES = {PG_DATABASE: "pg_database", PG_CLASS: "pg_class", PG_TABLESPACE: "pg_tablespace"}
 _HEADER_BYTES, _POINTER_BYTES = 24, 4
 _NORMAL = 1
 _ROW = struct.Struct("=II4x6xHHB")
@@ -29,7 +29,8 @@ _FIRST_NORMAL_XID = 3
 _COMMITTED, _ABORTED = 1, 2
 """States of a transaction, two bits each (access/clog.h)."""
 _XIDS_A_BYTE, _PAGES_A_SEGMENT = 4, 32
-_DATABASE = struct.Struct("=I64s")
+_OID_NAME = struct.Struct("=I64s")
+"""Both pg_database and pg_tablespace begin so."""
 _NAMES_AT, _PROVIDER_AT, _COLLATE_AT = 76, 76, 96
 """Of datcollate as a name, of datlocprovider, and of datcollate as a text (pg_database.h, 12 to
 19)."""
@@ -114,11 +115,16 @@ class CatalogueReader:
         limit, tablespace = (208, 224) if self.major < 15 else (80, 92)
         databases = []
         for row in self._rows(segments, tablespace + 4):
-            oid, name = _DATABASE.unpack_from(row)
+            oid, name = _OID_NAME.unpack_from(row)
             (connections,) = struct.unpack_from("=i", row, limit)
             (tablespace_oid,) = struct.unpack_from("=I", row, tablespace)
             databases.append(Database(oid, _name(name), tablespace_oid, connections != -2))
         return databases
+
+    def tablespaces(self, segments: Sequence[Segment]) -> dict[int, str]:
+        """Names by OID in pg_tablespace, whose file these segments are. OSError."""
+        rows = [_OID_NAME.unpack_from(row) for row in self._rows(segments, _OID_NAME.size)]
+        return {oid: _name(name) for oid, name in rows}
 
     def relations(self, segments: Sequence[Segment]) -> list[StoredRelation]:
         """The rows of pg_class that name a file, whose file these segments are. OSError."""
@@ -153,8 +159,8 @@ def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str
     """The names in the rows of pg_database that count, whose file has this content."""
     commits, starts = Commits(directory, page_bytes), range(0, len(content), page_bytes)
     pages = (content[start : start + page_bytes] for start in starts)
-    rows = (row for page in pages for row in _page_rows(page, _DATABASE.size, commits))
-    return [_name(_DATABASE.unpack_from(row)[1]) for row in rows]
+    rows = (row for page in pages for row in _page_rows(page, _OID_NAME.size, commits))
+    return [_name(_OID_NAME.unpack_from(row)[1]) for row in rows]
 
 
 def ordinary_names(content: bytes, directory: Path, page_bytes: int, major: int) -> list[str]:
@@ -163,7 +169,7 @@ def ordinary_names(content: bytes, directory: Path, page_bytes: int, major: int)
     at = _IS_TEMPLATE_AT if major < 15 else _IS_TEMPLATE_AT_15
     pages = (content[start : start + page_bytes] for start in starts)
     rows = (row for page in pages for row in _page_rows(page, at + 1, commits))
-    return [_name(_DATABASE.unpack_from(row)[1]) for row in rows if not row[at]]
+    return [_name(_OID_NAME.unpack_from(row)[1]) for row in rows if not row[at]]
 
 
 def database_locales(
@@ -176,7 +182,7 @@ def database_locales(
     rows = [row for page in pages for row in _page_rows(page, _COLLATE_AT, commits)]
     locales = []
     for row in rows:
-        _, database = _DATABASE.unpack_from(row)
+        _, database = _OID_NAME.unpack_from(row)
         if major < 15:
             texts = [row[at : at + 64] for at in (_NAMES_AT, _NAMES_AT + 64)]
             provider, collate, ctype = "c", _name(texts[0]), _name(texts[1])

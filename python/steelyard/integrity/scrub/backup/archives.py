@@ -9,6 +9,7 @@ the page size (pd_pagesize_version), and a correct checksum shows that checksums
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     twin_archives,
     unreadable_archives,
 )
+from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.finding import Damage
@@ -147,8 +149,8 @@ def read_archives(paths: list[Path]) -> Archive:
     listing = _Listing()
     for path in paths:
         _list_archive(path, listing)
+    refuse_encrypted_pages(paths[0], listing.reached)
     state = _state(paths, listing)
-    compressed = any(path.suffix != ".tar" for path in paths)
     present = {path.name.partition(".")[0] for path in paths}
     absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in present}
     packed = unreadable_archives(paths)
@@ -178,7 +180,7 @@ def read_archives(paths: list[Path]) -> Archive:
         segments,
         (*listing.skipped, *twins),
         tuple(denied),
-        compressed,
+        any(path.suffix != ".tar" for path in paths),
         frozenset(listing.broken),
         tuple(damaged_maps(listing.maps, state.layout.major)),
         bool(manifest),
@@ -340,8 +342,6 @@ def _guessed_layout(paths: list[Path], missing: str, listing: _Listing) -> Clust
 
 
 def _layout_in(control: bytes, major: int) -> ClusterLayout:
-    import tempfile
-
     with tempfile.NamedTemporaryFile(prefix="steelyard-control-") as file:
         file.write(control)
         file.flush()

@@ -7,6 +7,8 @@ reads. So the directory is refused, with the command that writes one which can b
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -44,6 +46,8 @@ _MARKS = {
     "aria_log_control": _INNODB,
 }
 """By a name that only one program gives."""
+_TDE_KEYS = re.compile(r"pg_tde/(?!1664_)[0-9]+_keys(/.*)?")
+"""Of a database, by its OID; the keys with the OID of pg_global are those of the log."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.lz4", ".tar.xz", ".tar.bz2")
 _TABLESPACES = (".ibd", ".ibu")
 
@@ -75,9 +79,21 @@ def file_hint(path: Path) -> str:
     return _OTHER_ARCHIVE if path.name.endswith(_ARCHIVES) else _OTHER_FILE
 
 
+def refuse_encrypted_pages(path: Path, names: Iterable[str]) -> None:
+    """UsageError: of these files of a cluster one holds keys of Percona's pg_tde, by which tables of
+    a database may be encrypted: their pages hold the checksum of what they were before."""
+    if any(map(_TDE_KEYS.fullmatch, names)):
+        raise UsageError(
+            f'cannot verify pages of "{path}": pg_tde may have encrypted them',
+            detail="A page that it encrypted looks like a damaged one.",
+            hint="`pg_tde_checksums --check -D DIRECTORY` verifies those that are not encrypted.",
+        )
+
+
 def refuse_framed_pages(directory: Path) -> None:
     """UsageError: it looks like a data directory, and pg_probackup wrote its files, in which pages
-    are compressed, and those without rows left out."""
+    are compressed, and those without rows left out; or pages may be encrypted."""
+    refuse_encrypted_pages(directory, (f"pg_tde/{name}" for name in _names(directory / "pg_tde")))
     above = os.path.dirname(os.path.realpath(directory))
     if os.path.isfile(os.path.join(above, "backup_content.control")):
         raise UsageError(

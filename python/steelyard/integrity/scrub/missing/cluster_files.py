@@ -13,6 +13,7 @@ from steelyard._core import Segment, read_relation_map
 from steelyard.engines.postgres.life.catalogue_rows import (
     PG_CLASS,
     PG_DATABASE,
+    PG_TABLESPACE,
     CatalogueReader,
     Commits,
     Database,
@@ -90,6 +91,11 @@ class ClusterFiles:
         """The databases, by the map of shared catalogues. OSError, KeyError: unreadable."""
         key = (GLOBAL_TABLESPACE, 0, shared[PG_DATABASE])
         return self._reader().databases(self._main_fork(key))
+
+    def tablespaces(self, shared: Mapping[int, int]) -> dict[int, str]:
+        """Names of the tablespaces by OID, by the map of shared catalogues. OSError, KeyError."""
+        key = (GLOBAL_TABLESPACE, 0, shared[PG_TABLESPACE])
+        return self._reader().tablespaces(self._main_fork(key))
 
     def relations(
         self, database: int, tablespace: int, mapped: Mapping[int, int]

@@ -11,6 +11,7 @@ from steelyard.engines.postgres.life.catalogue_rows import (
     NAMES,
     PG_CLASS,
     PG_DATABASE,
+    PG_TABLESPACE,
     Database,
 )
 from steelyard.engines.postgres.life.control import read_pid_file
@@ -39,7 +40,7 @@ class MissingReport:
 
     findings: list[Damage] = field(default_factory=list)
     undecided: list[tuple[str, str]] = field(default_factory=list)
-    """(label, reason) of what is missing from a backup and may have been dropped meanwhile."""
+    """(label, reason) of what is missing from a copy and may have been dropped meanwhile."""
     notes: list[str] = field(default_factory=list)
     databases: dict[int, str] = field(default_factory=dict)
     """Names by OID."""
@@ -84,16 +85,37 @@ def _find_missing(files: ClusterFiles, server: str | None) -> MissingReport:
             if mapping := maps.get(database.oid):
                 findings = _by_pg_class(files, database, mapping, missing)
                 missing.findings += islice(findings, MOST_MISSING)
-    elif not manifest and files.state.run_state is not RunState.RUNNING:
-        missing.notes.append(unknown_files_note(files.state))
+    elif not manifest:
+        missing.undecided += _unlinked_tablespaces(files, shared)
+        if files.state.run_state is not RunState.RUNNING:
+            missing.notes.append(unknown_files_note(files.state))
     if manifest:  # says it of every file
         by_path = {f.path: f for f in missing.findings if f.path in manifest}
         missing.findings = list(by_path.values())
     elif files.state.run_state is RunState.BACKUP:
         why = "it is not there: lost, or dropped while the backup was taken; restore it to see"
-        missing.undecided = [(f.path, why) for f in missing.findings if f.reason != "relation map"]
+        missing.undecided += [(f.path, why) for f in missing.findings if f.reason != "relation map"]
         missing.findings = [f for f in missing.findings if f.reason == "relation map"]
     return missing
+
+
+def _unlinked_tablespaces(
+    files: ClusterFiles, shared: Mapping[int, int]
+) -> Iterator[tuple[str, str]]:
+    """(label, reason) of tablespaces without a link: a copy that follows no links, or leaves them
+    out, has nothing of what they lead to."""
+    try:
+        tablespaces = files.tablespaces(shared)
+    except (OSError, KeyError):
+        return  # its file, or the map that names that, is a finding
+    for oid, name in sorted(tablespaces.items()):
+        label = f"pg_tblspc/{oid}"
+        if oid not in (DEFAULT_TABLESPACE, GLOBAL_TABLESPACE) and not files.is_there(label):
+            yield (
+                label,
+                f'{NAMES[PG_TABLESPACE]} names it, "{name}", and its link is not there: lost when '
+                "this was copied, or dropped since the latest checkpoint",
+            )
 
 
 def is_replica(state: ClusterState) -> bool:
