@@ -49,6 +49,25 @@ def test_a_branch_with_a_slash_is_refused_before_anything_is_built(
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize(
+    ("study", "changes", "build", "metric"),
+    [
+        ("queries", (), "", "geometric_mean"),
+        ("builds", ("decision.metric=latency_mean",), "make", "latency_mean"),
+    ],
+)
+def test_a_search_says_what_its_study_decides_by(
+    tmp_path: Path, study: str, changes: tuple[str, ...], build: str, metric: str
+) -> None:
+    """Of builds too, before one of them is made."""
+    key = "bindir" if build else "version"
+    campaign = BISECTION.begin(tmp_path / "mine", "usual", {})
+    plan = BisectPlan(
+        study=study, changes=changes, key=key, places=("16", "17", "18"), build=build, seed=1
+    )
+    assert _Weighings(plan, campaign).metric == metric
+
+
 def test_a_build_that_failed_or_was_killed_is_made_again_and_one_that_did_not_is_not(
     tmp_path: Path,
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import typer
@@ -11,12 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from record.made import line_of, verdict_of
+from record.made import line_of, plan_of, verdict_of
 from steelyard.cli.commands.weigh import FAILED, _end
 from steelyard.cli.views.ci.junit import junit
 from steelyard.cli.views.ci.markdown import escaped, markdown
+from steelyard.cli.views.history.list_view import reading_words
 from steelyard.evaluation.rule import FailCondition
+from steelyard.history.entry import KnownReading
 from steelyard.record.verdict import Verdict
+from steelyard.report.plan import plan_rows
 
 THREAT = {
     "name": "steal or throttling",
@@ -160,3 +164,21 @@ def test_no_command_ends_its_block(command: str) -> None:
     *_, last = RENDERED.parse(markdown(verdict))
     assert last.type == "fence"
     assert last.content == f"steelyard weigh {command}\n"
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("throughput", "throughput"),
+        ("latency_mean", "mean latency"),
+        ("geometric_mean", "geometric mean time"),
+    ],
+)
+def test_a_metric_is_called_alike_in_the_summary_the_history_and_the_plan(
+    metric: str, words: str
+) -> None:
+    assert f"against on | {words} |" in markdown(told({**SLOWER, "metric": metric}))
+    percents = {"low_percent": -5.0, "estimate_percent": -4.0, "high_percent": -3.0}
+    reading = cast(KnownReading, SimpleNamespace(metric=metric, **percents))
+    assert reading_words(reading) == f"−4.00 % [−5.00, −3.00] of {words}"
+    assert ("metric that decides", words) in plan_rows(plan_of(metric=metric))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from record.made import verdict_of
 from steelyard.cli.weighing import search
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
@@ -14,8 +15,11 @@ from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.tuning.profile.proposing import ProfileRequest
+from steelyard.tuning.search.race import _with
+from steelyard.tuning.search.trial import BestCandidate, Trial
 from steelyard.workloads.reading.resolved import data_bytes, resolve_workload
 from tuning.profile.accepting import ALLOWED
+from tuning.search.raced import contrast
 
 ACCEPTING = Accepting(
     Identity("postgres", "18.4", 180004, "gcc", "", "", "bundle", "/bin", False), ALLOWED
@@ -126,3 +130,44 @@ def test_an_address_is_refused_with_what_weighs_settings_there() -> None:
     with pytest.raises(UsageError, match="cannot search at an address") as refused:
         search._study_without_arms(at_address)
     assert "steelyard weigh sessions --address DSN" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("metric", "log_ratio", "verdict", "sought", "fresh"),
+    [
+        ("throughput", 0.2, "faster", "+22.1 %", "+20.0 % [+15.0, +25.0]; that one counts. Its"),
+        ("geometric_mean", -0.2, "faster", "−18.1 %", "−20.0 % [−25.0, −15.0]; that one counts."),
+        (
+            "geometric_mean",
+            -0.2,
+            "invalid",
+            "−18.1 %",
+            "−20.0 % [−25.0, −15.0]; but it is invalid, so that nothing is shown. Its settings:",
+        ),
+    ],
+)
+def test_the_searchs_figure_and_the_fresh_one_have_one_sign_and_name_their_metric(
+    metric: str, log_ratio: float, verdict: str, sought: str, fresh: str
+) -> None:
+    """Of a time that a candidate takes less of, both are below 0."""
+    higher = metric == "throughput"
+    ends = (15.0, 20.0, 25.0) if higher else (-25.0, -20.0, -15.0)
+    percents = dict(
+        zip(("low_percent", "estimate_percent", "high_percent"), ends, strict=True)
+    )
+    line = contrast(
+        "trial-1", [log_ratio] * 2, ["complete"] * 2, metric=metric, higher_is_better=higher,
+        verdict=verdict, **percents,
+    )  # fmt: skip
+    weighed = verdict_of(line)
+    winner = _with(Trial(1, {}, {"work_mem": "64MB"}), weighed, "round-01")
+    assert winner.log_ratio == pytest.approx(0.2), "above 0 where it is better"
+    best = BestCandidate(1, "found", (winner,), winner, weighed, 1, metric)
+    lines = search.search_lines(best, 100)
+    words = {"throughput": "throughput", "geometric_mean": "geometric mean time"}[metric]
+    assert lines[0] == f"1 candidate in 1 weighing; change of {words} against the control"
+    assert f"trial-1   {sought:>10}  2 epochs" in lines[2]
+    text = " ".join(" ".join(lines).split())
+    assert f"trial-1 read {sought} in the search" in text
+    assert f"The fresh weighing read {fresh}" in text
+    assert (best.to_json()["trials"][0]["search_percent"] < 0) is not higher

@@ -74,6 +74,22 @@ def test_what_is_excluded_from_the_mean_comes_last_and_says_so_on_page_and_termi
     assert [line.endswith("(not in the mean)") for line in told] == [False, True]
 
 
+def test_on_a_terminal_queries_have_their_arms_over_them_and_say_which_did_not_finish() -> None:
+    """The times of two arms against one control: three tables' worth of numbers, told apart."""
+    rows = query_rows([queries(number, 60_000_000, 1) for number in range(10)], "on", "off")
+    others = [row.model_copy(update={"arm": "other", "arm_unfinished": 0}) for row in rows]
+    verdict = verdict_of(line_of(), queries=(*rows, *others))
+    lines = [" ".join(line.split()) for line in render_verdict(verdict, 100).splitlines()]
+    first = lines.index("time of a query on off change")
+    assert lines[first + 1].startswith("q01 10 ms 10 ms")
+    assert lines[first + 2].startswith("q02 20 ms 60 ms +200")
+    assert lines[first + 3] == "not finished: 10 in off; counted with their time until then"
+    assert lines[first + 4] == "time of a query on other change"
+    assert not any(line.startswith("not finished") for line in lines[first + 4 :])
+    for width in (50, 60, 80):
+        assert max(map(len, render_verdict(verdict, width).splitlines())) <= width
+
+
 def measured(**facts: Any) -> SliceLine:
     """A slice of one client."""
     needed = {"epoch": 0, "kind": "measured", "block": 0, "position": 0, "arm": "on", "clients": 1}

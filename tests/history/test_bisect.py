@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -85,6 +86,26 @@ def test_the_place_that_changed_is_named_in_as_many_weighings_as_halving_takes(
     )
     assert "wrong at most once in twenty" in found.sentence
     assert Bisected.of_json(found.to_json(), "there") == found
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("throughput", "of throughput, faster"),
+        ("geometric_mean", "of geometric mean time, slower"),
+        ("rate at p99 ≤ 20 ms", "of the rate at p99 ≤ 20 ms, faster"),
+    ],
+)
+def test_what_was_read_is_named_and_whether_it_is_faster_or_slower(metric: str, words: str) -> None:
+    """More of a time is slower."""
+    said: list[str] = []
+    plan = BisectPlan(study="versions", key="version", places=PLACES, seed=1)
+    weigh = simulated([0.0] * 3 + [0.05] * 5, 0.002)
+    found = bisect(plan, weigh, lambda middle, attempt: "there", said.append, metric)
+    assert found.metric == metric
+    assert re.match(r"h against a: \+5\.\d\d % \[[^]]+\] " + re.escape(words), found.sentence)
+    assert found.sentence.partition("; ")[0] == said[0]
+    assert said[1].endswith((", as a", ", as h"))
 
 
 def test_ends_that_are_alike_are_not_searched_and_neither_are_ends_that_nobody_told_apart() -> None:

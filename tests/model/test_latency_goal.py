@@ -15,7 +15,9 @@ from steelyard.model.latency_goal import (
     QUANTILES,
     LatencyGoal,
     goal_of,
+    higher_is_better,
     is_rate_metric,
+    metric_words,
 )
 from steelyard.model.units import NS_PER_US
 
@@ -72,3 +74,18 @@ def test_what_is_wrong_is_refused_with_what_is_accepted(text: str) -> None:
 def test_limits_that_no_visit_could_be_held_against_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"a limit of .*; accepted: 10 µs to 10 s"):
         goal_of(text)
+
+
+@pytest.mark.parametrize(
+    ("metric", "words", "higher"),
+    [
+        ("throughput", "throughput", True),
+        ("latency_mean", "mean latency", False),
+        ("geometric_mean", "geometric mean time", False),
+        ("rate at p99 ≤ 20 ms", "the rate at p99 ≤ 20 ms", True),
+    ],
+)
+def test_a_metric_has_its_words_and_says_which_way_is_better(
+    metric: str, words: str, higher: bool
+) -> None:
+    assert (metric_words(metric), higher_is_better(metric)) == (words, higher)

@@ -29,6 +29,7 @@ from steelyard.evaluation.judge_epochs import (
 )
 from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.model.estimate import UNBOUNDED
+from steelyard.model.latency_goal import higher_is_better, metric_words
 from steelyard.model.units import format_reading, percent_of_log
 from steelyard.record.contrast import ContrastLine, Percent
 from steelyard.record.frozen import Frozen
@@ -112,6 +113,8 @@ class Bisected(Frozen):
     """The first place that is as the last one; the neighbour of `before` where it is found."""
     steps: tuple[BisectStep, ...]
     sentence: str
+    metric: str = "throughput"
+    """What was read of every place."""
     error: float = ALPHA
     """The chance that the answer is wrong, at most, if one place alone changed it."""
     command: str = ""
@@ -217,14 +220,17 @@ def _direction(far: Sequence[float]) -> float:
     return signs.pop() if len(signs) == 1 else 0.0
 
 
-def bisect(plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say) -> Bisected:
-    """Search by weighings. SteelyardError: the ends could not be weighed."""
+def bisect(
+    plan: BisectPlan, weigh: Weigh, record_of: RecordOf, say: Say, metric: str = "throughput"
+) -> Bisected:
+    """Search by weighings, which decide by a metric. SteelyardError: the ends could not be
+    weighed."""
 
     def read(middle: int | None, attempt: int) -> Sided | str:
         verdict = weigh(middle, attempt)
         return verdict if isinstance(verdict, str) else sided_of(verdict)
 
-    return search(plan, read, record_of, say)
+    return search(plan, read, record_of, say, metric)
 
 
 def sided_of(verdict: Verdict) -> Sided | str:
@@ -243,7 +249,9 @@ def sided_of(verdict: Verdict) -> Sided | str:
     )
 
 
-def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisected:
+def search(
+    plan: BisectPlan, read: Read, record_of: RecordOf, say: Say, metric: str = "throughput"
+) -> Bisected:
     """Search. SteelyardError: the ends could not be weighed."""
     alpha = share_of_error(len(plan.places))
     row, steps = Row(plan.places), list[BisectStep]()
@@ -253,7 +261,7 @@ def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisec
         place = None if middle is None else plan.places[middle]
         step = _step(sided, place, record_of(middle, attempt), alpha)
         steps.append(step)
-        say(words(step, plan.places))
+        say(words(step, plan.places, metric))
         return step
 
     outcome = _ends(judged)
@@ -283,22 +291,33 @@ def search(plan: BisectPlan, read: Read, record_of: RecordOf, say: Say) -> Bisec
         before=plan.places[row.low] if there else None,
         after=plan.places[row.high] if there else None,
         steps=tuple(steps),
-        sentence=_sentence(plan, row, steps, outcome),
+        sentence=_sentence(plan, row, steps, outcome, metric),
+        metric=metric,
         command=plan.command,
     )
 
 
-def words(step: BisectStep, places: Sequence[str]) -> str:
+def words(step: BisectStep, places: Sequence[str], metric: str) -> str:
     """A step in a line, without a full stop."""
     name = places[-1] if step.place is None else step.place
     if step.failed:
         return f"{name} is left out: {step.failed}"
-    read = format_reading(step.estimate_percent, step.low_percent, step.high_percent)
-    sentence = f"{name} against {places[0]}: {read}"
+    sentence = f"{name} against {places[0]}: {_reading(step, metric)}"
     if step.place is None or step.side is None:
         return sentence
     ends = {"first": f"as {places[0]}", "last": f"as {places[-1]}", "neither": "as neither end"}
     return f"{sentence}, {ends[step.side]}"
+
+
+def _reading(step: BisectStep, metric: str) -> str:
+    """`"+4.10 % [+2.20, +6.00] of mean latency, slower"`: the side is said where there is one."""
+    low, high = step.low_percent, step.high_percent
+    read = format_reading(step.estimate_percent, low, high)
+    is_more = low is not None and low > 0
+    if not is_more and (high is None or high >= 0):
+        return f"{read} of {metric_words(metric)}"
+    side = "faster" if is_more is higher_is_better(metric) else "slower"
+    return f"{read} of {metric_words(metric)}, {side}"
 
 
 Judged = Callable[[int | None, int], BisectStep]
@@ -360,11 +379,12 @@ def _by_epoch(line: ContrastLine) -> Readings:
     return {epoch: ratio for epoch, ratio in ratios.items() if not math.isnan(ratio)}
 
 
-def _sentence(plan: BisectPlan, row: Row, steps: Sequence[BisectStep], outcome: Outcome) -> str:
+def _sentence(
+    plan: BisectPlan, row: Row, steps: Sequence[BisectStep], outcome: Outcome, metric: str
+) -> str:
     places = plan.places
     ends = [step for step in steps if step.place is None][-1]
-    read = format_reading(ends.estimate_percent, ends.low_percent, ends.high_percent)
-    apart = f"{places[-1]} against {places[0]}: {read}"
+    apart = f"{places[-1]} against {places[0]}: {_reading(ends, metric)}"
     if outcome == "no difference":
         return f"{apart}, within the margin: there is no change to look for"
     if outcome == "not told apart":

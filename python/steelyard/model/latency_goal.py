@@ -1,4 +1,4 @@
-"""A limit of a latency quantile, as the metric `"rate at p99 ≤ 20ms"` names it."""
+"""Names metrics in words, and reads the limit of latency in `"rate at p99 ≤ 20ms"`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,24 @@ class LatencyGoal:
 def is_rate_metric(metric: str) -> bool:
     """Whether a metric is meant to be the rate at a limit of latency, rightly written or not."""
     return _BEGINS.match(metric) is not None
+
+
+_WORDS = {
+    "throughput": "throughput",
+    "latency_mean": "mean latency",
+    "geometric_mean": "geometric mean time",
+}
+
+
+def metric_words(metric: str) -> str:
+    """A metric in a sentence: `"mean latency"`, `"the rate at p99 ≤ 20 ms"`; one that no study
+    decides by as it is."""
+    return f"the {metric}" if is_rate_metric(metric) else _WORDS.get(metric, metric)
+
+
+def higher_is_better(metric: str) -> bool:
+    """Whether more of a metric that a study decides by is faster."""
+    return metric == "throughput" or is_rate_metric(metric)
 
 
 def goal_of(metric: str) -> LatencyGoal | None:

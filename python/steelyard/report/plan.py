@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_bytes, format_digits
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.machine.arm_places import MemoryPlan
@@ -34,7 +35,7 @@ _WAYS = {
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
     """The plan as label and text, reasons included."""
     rows = [
-        ("metric that decides", plan.metric.replace("_", " ")),
+        ("metric that decides", metric_words(plan.metric)),
         ("margin", f"±{format_digits(100 * plan.margin, 3)} %"),
         *(factor_rows(plan.factors) if plan.factors is not None else ()),
         *shown_layout(plan).plan_rows(plan),

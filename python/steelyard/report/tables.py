@@ -195,6 +195,8 @@ def query_rows(rows: Iterable[Query]) -> list[dict[str, str]]:
             "control": amount(row.control_ms, "ms"),
             "arm": amount(row.arm_ms, "ms"),
             "reading": reading_text(row),
+            "unfinished": _unfinished(row),
+            "excluded": _excluded(row),
             "note": "; ".join(filter(None, (_unfinished(row), _excluded(row)))),
         }
         for row in rows

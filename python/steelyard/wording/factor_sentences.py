@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from steelyard.evaluation.factor_effects import parts_of, size_of
+from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_reading
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.factors import (
@@ -13,8 +14,6 @@ from steelyard.record.factors import (
     FactorsPlan,
     effect_name,
 )
-
-_METRICS = {"latency_mean": "mean latency", "geometric_mean": "geometric mean time"}
 
 
 def sentences(effects: FactorEffects, plan: FactorsPlan, invalid: Sequence[str]) -> tuple[str, ...]:
@@ -26,7 +25,7 @@ def sentences(effects: FactorEffects, plan: FactorsPlan, invalid: Sequence[str])
     if invalid:
         return (f"invalid: nothing can be said of the effects: {', '.join(invalid)}",)
     lines = list(_sentences(effects, plan))
-    metric = _METRICS.get(effects.metric, effects.metric)
+    metric = metric_words(effects.metric)
     count = "1 epoch" if effects.epochs == 1 else f"{effects.epochs} epochs"
     lines[0] += f" ({metric}; joint {100 * effects.confidence:g} % intervals, {count})"
     return (*lines, *_left_out(effects), *alias_sentences(plan))

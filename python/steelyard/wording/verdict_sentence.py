@@ -15,7 +15,7 @@ from steelyard.evaluation.contrast import (
 )
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.estimate import Estimate
-from steelyard.model.latency_goal import goal_of, is_rate_metric
+from steelyard.model.latency_goal import goal_of, metric_words
 from steelyard.model.units import (
     MOST_RATIO,
     NS_PER_S,
@@ -32,11 +32,6 @@ from steelyard.wording.basis import basis_text
 _LONGEST_HEADING = 60
 _MOST_PLACES = 6
 _EPOCHS = ReplicateFacts().noun
-_METRICS = {
-    "throughput": "throughput",
-    "latency_mean": "mean latency",
-    "geometric_mean": "geometric mean time",
-}
 
 
 def sentence_of(contrast: Contrast[Details]) -> str:
@@ -268,8 +263,7 @@ def _metric(contrast: Contrast[Details]) -> str:
     if column:
         # A heading comes from a file: what a terminal would act on is not printed.
         return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in column)
-    metric = contrast.terms.metric
-    return f"the {metric}" if is_rate_metric(metric) else _METRICS.get(metric, metric)
+    return metric_words(contrast.terms.metric)
 
 
 def _margin(contrast: Contrast[Details]) -> str:

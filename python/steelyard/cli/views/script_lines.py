@@ -14,8 +14,7 @@ from steelyard.report.answer.scripts import (
     statement_rows,
     within_scripts,
 )
-from steelyard.report.tables import amount, statement_cost_rows
-from steelyard.wording.contrast_text import reading_text
+from steelyard.report.tables import query_rows, statement_cost_rows
 
 _INDENT = "  "
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
@@ -78,12 +77,16 @@ def statement_cost_lines(verdict: Verdict, width: int) -> list[str]:
 
 
 def query_lines(verdict: Verdict, width: int) -> list[str]:
-    """A row a query, where each was a slice of its own."""
+    """A row a query in every arm, where each was a slice of its own, and below it what was not
+    finished in which arm."""
     lines: list[str] = []
-    for row in verdict.queries:
-        values = [amount(value, "ms") for value in (row.control_ms, row.arm_ms)]
-        lost = row.control_unfinished + row.arm_unfinished
-        more = f" ({lost} not finished: counted with their time until then)" if lost else ""
-        more += " (not in the mean)" if row.excluded else ""
-        lines.append(f"{row.query}  {values[0]:>10}  {values[1]:>10}  {reading_text(row)}{more}")
-    return [line for text in lines for line in wrapped(text, width, "")]
+    for arm in dict.fromkeys(row.arm for row in verdict.queries):
+        about = [row for row in verdict.queries if row.arm == arm]
+        rows = query_rows(about)
+        head, *table = contrast_table("time of a query", about[0].control, arm, rows, width)
+        lines.append(head)
+        for row, line in zip(rows, table, strict=True):
+            excluded = f" ({row['excluded']})" if row["excluded"] else ""
+            lines += wrapped(f"{line}{excluded}", width, "")
+            lines += wrapped(row["unfinished"], width, _INDENT) if row["unfinished"] else []
+    return lines

@@ -50,7 +50,8 @@ def bisect_lines(bisected: Bisected, folder: str, width: int) -> Iterator[str]:
     yield from textwrap.wrap(bisected.sentence, width)
     yield ""
     for step in bisected.steps:
-        yield from textwrap.wrap(words(step, bisected.places), width, subsequent_indent="  ")
+        line = words(step, bisected.places, bisected.metric)
+        yield from textwrap.wrap(line, width, subsequent_indent="  ")
     yield ""
     yield f"record  {folder}"
     if bisected.command:
@@ -156,8 +157,9 @@ def _require_names(commits: Sequence[str], file: Path) -> None:
 
 def _search(plan: BisectPlan, campaign: Campaign, *, as_json: bool) -> None:
     weighings = _Weighings(plan, campaign)
+    metric = weighings.metric
     with campaign.resumable():
-        bisected = bisect(plan, weighings.weigh, weighings.record_of, say)
+        bisected = bisect(plan, weighings.weigh, weighings.record_of, say, metric)
     campaign.keep(BISECTED_FILE, bisected.to_json())
     folder = str(campaign.folder)
     document = {"bisected": bisected.to_json(), "record": folder}
@@ -172,6 +174,12 @@ class _Weighings:
     campaign: Campaign
     _failed: dict[str, str] = field(default_factory=dict)
     """Place → why it has no build."""
+
+    @property
+    def metric(self) -> str:
+        """What its study decides by. StudyError: the study is wrong."""
+        first, last = map(self._value, (self.plan.places[0], self.plan.places[-1]))
+        return _study_at(self.plan, first, last).decision.metric
 
     def weigh(self, middle: int | None, attempt: int) -> Verdict | str:
         """The verdict; or why this place has none."""

@@ -26,8 +26,9 @@ from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import cache_root, open_cache
 from steelyard.model.errors import UsageError, WeighingError
 from steelyard.model.files.own_directory import write_whole
+from steelyard.model.latency_goal import metric_words
 from steelyard.model.readings import ProfileName, WorkKind
-from steelyard.model.units import counted, format_bytes, format_percent, percent_of_log
+from steelyard.model.units import counted, format_bytes, format_percent
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_recorded_study, read_study, write_study
@@ -50,7 +51,10 @@ STUDY_FILE = "study.toml"
 
 def search_lines(best: BestCandidate, width: int) -> list[str]:
     """Attempts are counted; only the confirmation has an interval."""
-    lines = [f"{len(best.trials)} candidates in {best.weighings} weighings", ""]
+    counts = [counted(len(best.trials), "candidates"), counted(best.weighings, "weighings")]
+    metric = metric_words(best.metric)
+    lines = [*wrapped(f"{' in '.join(counts)}; change of {metric} against the control", width, "")]
+    lines.append("")
     lines += [_row(trial) for trial in best.trials]
     lines.append("")
     if best.winner is None or best.confirmed is None:
@@ -65,8 +69,8 @@ def search_lines(best: BestCandidate, width: int) -> list[str]:
 
 
 def _row(trial: Trial) -> str:
-    ratio = trial.log_ratio
-    reading = "-" if ratio is None else format_percent(percent_of_log(ratio), 1)
+    change = trial.change_percent
+    reading = "-" if change is None else format_percent(change, 1)
     epochs = counted(len(trial.log_ratios), "epochs")
     return f"{trial.name:<10}{reading:>10}  {epochs}  {trial.outcome}"
 
@@ -75,13 +79,16 @@ def _shrinkage(winner: Trial, best: BestCandidate) -> str:
     assert best.confirmed is not None
     [line] = [contrast for contrast in best.confirmed.contrasts if contrast.arm == winner.name]
     confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
-    sought = format_percent(percent_of_log(winner.log_ratio or 0.0), 1)
+    sought = format_percent(winner.change_percent or 0.0, 1)
     low, high = ends_of(line)
     gained = (low or 0) > 0 if line.higher_is_better else (high or 0) < 0
     unproved = "" if gained else "It does not show a gain. "
+    counts = "that one counts"
+    if line.verdict == "invalid":
+        counts, unproved = "but it is invalid, so that nothing is shown", ""
     return (
         f"{winner.name} read {sought} in the search, the best of {len(best.trials)}: luck "
-        f"flatters such a figure. The fresh weighing read {confirmed}; that one counts. "
+        f"flatters such a figure. The fresh weighing read {confirmed}; {counts}. "
         f"{unproved}Its settings:"
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from steelyard.model.errors import SteelyardError, UsageError, WeighingError
 from steelyard.model.setting_value import Allowed
-from steelyard.model.units import format_percent, percent_of_log
+from steelyard.model.units import format_percent
 from steelyard.record.verdict import Verdict
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
@@ -73,11 +73,11 @@ def search(
         duel = race.duel(best, done)
         history |= {trial.number: trial for trial in duel}
         best = _best(duel) or _best([trial for trial in history.values() if trial.outcome == RACED])
-    every = tuple(history.values())
+    every, metric = tuple(history.values()), field.study.decision.metric
     if best is None or (best.log_ratio or 0.0) <= 0.0:
-        return BestCandidate(seed, str(folder), every, None, None, race.weighings)
+        return BestCandidate(seed, str(folder), every, None, None, race.weighings, metric)
     confirmed = race.confirm(best)
-    return BestCandidate(seed, str(folder), every, best, confirmed, race.weighings)
+    return BestCandidate(seed, str(folder), every, best, confirmed, race.weighings, metric)
 
 
 class _Race:
@@ -116,9 +116,8 @@ class _Race:
             if decided:
                 break
         for trial in tried.values():
-            percent = (
-                "-" if trial.log_ratio is None else format_percent(percent_of_log(trial.log_ratio))
-            )
+            change = trial.change_percent
+            percent = "-" if change is None else format_percent(change)
             self._say(f"{trial.name}: {percent} in {len(trial.log_ratios)} epochs, {trial.outcome}")
         return list(tried.values())
 
@@ -253,7 +252,8 @@ def _with(trial: Trial, verdict: Verdict, label: str) -> Trial:
     """With the epochs of a verdict; failed where it was lost in any of them."""
     outcome = outcome_of(verdict, trial.name)
     added = {f"{label} {epoch}": ratio for epoch, ratio in outcome.ratios.items()}
-    tried = replace(trial, ratios={**trial.ratios, **added})
+    ratios = {**trial.ratios, **added}
+    tried = replace(trial, ratios=ratios, higher_is_better=outcome.higher_is_better)
     if outcome.lost is not None:
         return tried.fail(outcome.lost)
     return replace(tried, outcome=RACED if outcome.ratios else UNMEASURED)

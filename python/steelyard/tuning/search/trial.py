@@ -54,6 +54,8 @@ class Trial:
     outcome: str = "under way"
     duelled: bool = False
     """Whether the log ratios are those of a duel, which did not choose the trial."""
+    higher_is_better: bool = True
+    """Whether more of the study's metric is better, which log ratios do not say."""
 
     @property
     def name(self) -> str:
@@ -81,6 +83,15 @@ class Trial:
             return None
         return sum(self.log_ratios) / len(self.log_ratios)
 
+    @property
+    def change_percent(self) -> float | None:
+        """Of the metric against the control, as a verdict reads it: of a time below 0 where it is
+        better."""
+        ratio = self.log_ratio
+        if ratio is None:
+            return None
+        return percent_of_log(ratio if self.higher_is_better else -ratio)
+
     def as_arm(self, control: Arm) -> Arm:
         """The control with its settings above the control's own."""
         settings = {**control.settings, **self.settings}
@@ -88,12 +99,11 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """As `tune --search --json` gives it. No interval: a search claims nothing of it."""
-        ratio = self.log_ratio
         return {
             "number": self.number,
             "settings": dict(self.settings),
             "epochs": len(self.log_ratios),
-            "search_percent": None if ratio is None else percent_of_log(ratio),
+            "search_percent": self.change_percent,
             "outcome": self.outcome,
         }
 
@@ -110,6 +120,8 @@ class BestCandidate:
     confirmed: Verdict | None
     """Of a fresh weighing of the winner: the only figure that is a claim."""
     weighings: int
+    metric: str = "throughput"
+    """Of the study."""
 
     def to_json(self) -> dict[str, Any]:
         """As `tune --search --json` gives it."""
@@ -134,6 +146,8 @@ class ArmOutcome:
     """How the arm was lost and in how many epochs; None: it survived all of them."""
     last: str = "no epoch was complete"
     """How the last epoch ended."""
+    higher_is_better: bool = True
+    """Whether more of the metric is better."""
 
 
 def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
@@ -144,7 +158,7 @@ def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
             sign = 1.0 if line.higher_is_better else -1.0
             read = enumerate(line.details.d)
             ratios = {epoch: sign * ratio for epoch, ratio in read if ratio is not None}
-            return ArmOutcome(ratios, _lost(line), _last(line))
+            return ArmOutcome(ratios, _lost(line), _last(line), line.higher_is_better)
     return ArmOutcome()
 
 

@@ -147,8 +147,9 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
     ),
     ThreatKind.SKEWED: ThreatWords(
         "an arm has slow restarts of its own: rare, and on one side only",
-        "weigh 30 epochs: up to 18 equal arms are then told apart in 6–9 %, at 30 in 5 %; of "
-        '"equivalent" 8–10 % may be wrong at any number',
+        "weigh 30 epochs (--set budget.epochs=30): with 8 to 18 epochs equal arms are called "
+        "different in 6–9 % of weighings, with 30 in 5 %; with any number arms that differ by the "
+        "margin are called equivalent in 8–10 %",
     ),
     ThreatKind.ONE_ARM_BACKGROUND: ThreatWords(
         "a checkpoint or autovacuum fell into the slices of one arm only",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from steelyard.cli.views.text_layout import rest_in_report
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.files.printable import printable
+from steelyard.model.latency_goal import metric_words
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
@@ -108,7 +109,7 @@ def _table(contrasts: Sequence[ContrastLine]) -> list[str]:
     head = "| arm against control | metric | change | interval | verdict |"
     rows = [
         f"| {escaped(contrast.arm)} against {escaped(contrast.control)} "
-        f"| {escaped(contrast.metric)} "
+        f"| {escaped(metric_words(contrast.metric))} "
         f"| {estimate_text(contrast)} | {escaped(interval_text(ends_of(contrast)))} "
         f"| {MARKS[contrast.verdict]} {contrast.verdict} |"
         for contrast in contrasts

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from steelyard.history.entry import Entry, KnownReading, Unread
 from steelyard.history.export import iso
 from steelyard.history.sweeps import in_order, value_of
+from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_reading
 
 
@@ -88,7 +89,7 @@ def reading_words(reading: KnownReading) -> str:
     """`"−4.10 % [−6.00, −2.20] of throughput"`."""
     ends = reading.low_percent, reading.high_percent
     read = format_reading(reading.estimate_percent, *ends)
-    return f"{read} of {reading.metric.replace('_', ' ')}"
+    return f"{read} of {metric_words(reading.metric)}"
 
 
 def _doubts(reading: KnownReading) -> str:

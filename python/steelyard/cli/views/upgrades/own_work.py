@@ -9,6 +9,7 @@ from textwrap import shorten
 from steelyard.cli.views.text_layout import rest_in_report
 from steelyard.cli.views.upgrades.sections import Block, Commands, Section, SectionTable
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
+from steelyard.model.latency_goal import metric_words
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
 from steelyard.report.plans.shown import time_text
@@ -74,7 +75,7 @@ def _blocks(outcome: UpgradeOutcome, verdict: Verdict, again: Sequence[str]) -> 
     labels = _labels(outcome)
     lines = verdict.every_contrast
     yield SectionTable(
-        ("", verdict.contrasts[0].metric.replace("_", " "), "verdict"),
+        ("", metric_words(verdict.contrasts[0].metric), "verdict"),
         tuple((labels[n], reading_text(line), line.verdict) for n, line in enumerate(lines)),
     )
     yield (
