@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.engines.differences import SettingRules
+from steelyard.engines.differences import SettingRules, Switch
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import BuildDefaults, Default
@@ -199,3 +199,15 @@ def test_a_setting_of_a_module_that_is_not_loaded_sets_no_names_of_one_build_apa
     with pytest.raises(UsageError, match="equal: auto_explain is not loaded, so that") as refused:
         weigh_in(OneBuild(tmp_path / "world"), study)
     assert "shared_preload_libraries=auto_explain" in str(refused.value.hint)
+
+
+def test_a_setting_whose_switch_is_off_sets_no_names_of_one_build_apart(
+    tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The servers report a difference, and do the same."""
+    rules = SettingRules(switches={"sync_binlog": Switch("log_bin", "OFF", "log_bin=binlog")})
+    monkeypatch.setattr(engine_module, "SettingRules", lambda: rules)
+    control, arm = ({"log_bin": "OFF", "sync_binlog": count} for count in ("1", "0"))
+    with pytest.raises(UsageError, match="equal: log_bin is OFF, so that sync_binlog") as refused:
+        weigh_in(OneBuild(tmp_path / "world"), named_twice(control, arm))
+    assert refused.value.hint == "Switch it on: --set settings.log_bin=binlog"

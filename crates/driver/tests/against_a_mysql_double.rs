@@ -35,16 +35,18 @@ fn error(code: u16) -> Vec<u8> {
 
 /// A row of one number.
 fn row(binary: bool) -> Vec<u8> {
+    let numbers: [&[u8]; 2] = [b"\x017", &[0, 0, 7, 0, 0, 0, 0, 0, 0, 0]];
+    row_of(numbers[usize::from(binary)])
+}
+
+fn row_of(values: &[u8]) -> Vec<u8> {
     let mut column = Vec::new();
     for text in [&b"def"[..], b"", b"", b"", b"n", b"n"] {
         column.push(text.len() as u8);
         column.extend_from_slice(text);
     }
     column.extend_from_slice(&[12, 63, 0, 20, 0, 0, 0, 8, 0, 0, 0, 0, 0]);
-    let row = match binary {
-        true => packet(4, &[0, 0, 7, 0, 0, 0, 0, 0, 0, 0]),
-        false => packet(4, b"\x017"),
-    };
+    let row = packet(4, values);
     let end = packet(3, &[0xfe, 0, 0, 2, 0]);
     [packet(1, &[1]), packet(2, &column), end.clone(), row, end].concat()
 }
@@ -108,6 +110,8 @@ fn answer(mut stream: UnixStream, asked: &Asked) -> Option<()> {
 
 fn of_text(text: &str) -> Vec<u8> {
     match text {
+        _ if text.starts_with("SELECT bytes") => row_of(b"\x02\xc3\x28"),
+        _ if text.starts_with("SELECT sign") => row_of("\x04\u{fffd}7".as_bytes()),
         _ if text.starts_with("SELECT") => row(false),
         _ if text.starts_with("deadlock") => error(1213),
         _ if text.starts_with("stuck") => end_never(),
@@ -254,6 +258,26 @@ fn a_row_becomes_variables_in_both_modes() {
         assert_eq!(answers[1]["slice"]["errors"], json!({}), "{answers:?}");
         assert!(asked.last().unwrap().starts_with(last), "{asked:?}");
     }
+}
+
+#[test]
+fn bytes_that_are_no_text_become_no_variable_that_a_script_reads() {
+    let slice = json!({"arm": 0, "count": 1});
+    for (name, taken) in [
+        ("unread", "SELECT bytes AS n \\gset\nSELECT 1;"),
+        ("sign", "SELECT sign AS n \\gset\nSELECT ':n';"),
+    ] {
+        let (answers, _) = drive(name, "simple", taken, &slice);
+        assert_eq!(answers[1]["slice"]["errors"], json!({}), "{answers:?}");
+    }
+    let read = "SELECT bytes AS n \\gset\nUPDATE t SET x = :n;";
+    let (answers, asked) = drive("bytes", "simple", read, &slice);
+    let said = answers.last().unwrap().to_string();
+    assert!(said.contains("is no text in UTF-8"), "{said}");
+    assert!(
+        !asked.iter().any(|text| text.contains("UPDATE")),
+        "{asked:?}"
+    );
 }
 
 #[test]

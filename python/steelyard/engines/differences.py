@@ -32,6 +32,17 @@ VERSION = "version"
 
 
 @dataclass(frozen=True)
+class Switch:
+    """A setting without which others do nothing."""
+
+    name: str
+    off: str
+    """Its value then, as servers report it."""
+    on: str
+    """What is set to have it on: `"slow_query_log=ON"`."""
+
+
+@dataclass(frozen=True)
 class SettingRules:
     """Which settings of an engine may differ between two servers without being declared."""
 
@@ -62,6 +73,8 @@ class SettingRules:
     """Act where statistics of tables are gathered, and by what value those of loaded tables are."""
     of_stored_values: frozenset[str] = frozenset()
     """Act where a value is stored, and on none that is there."""
+    switches: Mapping[str, Switch] = field(default_factory=dict)
+    """Setting, or what names begin with where it ends in `_` → what it does nothing without."""
     planner: frozenset[str] = frozenset()
     """Decide how queries are planned; those that end in `_` by how the names of others begin."""
 
@@ -69,6 +82,13 @@ class SettingRules:
         """Whether one of the declared differences is meant to change plans."""
         begun = tuple(name for name in self.planner if name.endswith("_"))
         return any(name in self.planner or (begun and name.startswith(begun)) for name in declared)
+
+    def switch_of(self, name: str) -> Switch | None:
+        """What a setting does nothing without, by the name that servers report."""
+        for begun, switch in self.switches.items():
+            if name == begun or (begun.endswith("_") and name.startswith(begun)):
+                return switch
+        return None
 
     def follows(self, difference: Difference, declared: Collection[str]) -> bool:
         """Whether a difference follows from the declared ones."""

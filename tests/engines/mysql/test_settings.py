@@ -8,6 +8,7 @@ from steelyard.engines.differences import compare
 from steelyard.engines.mysql.settings import (
     SETTING_RULES,
     as_options,
+    by_one_name,
     normal,
     passed_over,
     refuse_slot_settings,
@@ -58,11 +59,32 @@ def test_a_word_of_no_means_no(name: str, value: str, option: str) -> None:
         ("loose-skip-name-resolve", "skip_name_resolve"),
         ("skip_external_locking", "skip_external_locking"),
         ("disabled_storage_engines", "disabled_storage_engines"),
+        ("loose-log-slow-query", "slow_query_log"),
         ("innodb_buffer_pool_size", "innodb_buffer_pool_size"),
     ],
 )
 def test_an_option_is_reported_without_what_may_stand_before_it(name: str, reported: str) -> None:
     assert SETTING_RULES.name_of(name) == reported
+
+
+@pytest.mark.parametrize(
+    ("names", "declared", "name"),
+    [
+        (("tx_isolation",), "transaction-isolation", "transaction_isolation"),  # MariaDB 10.11
+        (("tx_isolation", "transaction_isolation"), "transaction_isolation", None),  # MySQL 5.7
+        (("slow_query_log", "log_slow_query"), "slow_query_log", None),  # MariaDB from 10.11 on
+        (("slow_query_log", "log_slow_query"), "log_slow_query", "slow_query_log"),
+        (("long_query_time", "log_slow_query_time"), "long-query-time", "long_query_time"),
+    ],
+)
+def test_a_setting_that_a_server_reports_by_two_names_is_one_difference(
+    names: tuple[str, ...], declared: str, name: str | None
+) -> None:
+    ours, theirs = (by_one_name(dict.fromkeys(names, value)) for value in "12")
+    differences = compare(ours, theirs, {declared}, SETTING_RULES)
+    assert differences.declared == [(name or declared, "1", "2")]
+    assert not differences.undeclared
+    assert passed_over({"loose_log_slow_query": "1"}, ["slow_query_log"])  # by one name known
 
 
 @pytest.mark.parametrize("name", ["log_bin", "skip_log_bin", "disable-log-bin"])

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.differences import SettingRules
+from steelyard.engines.differences import SettingRules, Switch
 from steelyard.engines.engine import Settings
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import base_arguments
@@ -87,13 +87,40 @@ _CALLED_SO = frozenset(
 """Variables whose own names begin so."""
 
 
+_SECOND_NAMES = {
+    "log_slow_min_examined_row_limit": "min_examined_row_limit",
+    "log_slow_query": "slow_query_log",
+    "log_slow_query_file": "slow_query_log_file",
+    "log_slow_query_time": "long_query_time",
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+}
+"""Name of a setting that has two → the one by which it is compared. Servers report both, or one
+that their command line does not take: of transaction-isolation MariaDB before 11.1 tx_isolation."""
+
+
 def reported_name(option: str) -> str:
-    """The name that SHOW VARIABLES gives of an option: option files write dashes, loose- before one
-    that a server need not know, and skip- and its like before one that is a switch."""
+    """The name by which a server's settings are compared, of an option: option files write dashes,
+    loose- before one that a server need not know, and skip- and its like before a switch."""
+    name = _without_prefix(option)
+    return _SECOND_NAMES.get(name, name)
+
+
+def _without_prefix(option: str) -> str:
     name = option.lower().replace("-", "_")
     while prefix := _PREFIX.match(name) if name not in _CALLED_SO else None:
         name = name[prefix.end() :]
     return name
+
+
+def by_one_name(reported: Settings) -> dict[str, str]:
+    """A server's settings, each by one name."""
+    return {_SECOND_NAMES.get(name, name): value for name, value in reported.items()}
+
+
+_BINARY_LOG_SWITCH = Switch(_BINARY_LOG, "OFF", "log_bin=binlog --set settings.server_id=1")
+_QUERY_CACHE = Switch("query_cache_type", "OFF", "query_cache_type=ON")
+_SLOW_LOG = Switch("slow_query_log", "OFF", "slow_query_log=ON")
 
 
 SETTING_RULES = SettingRules(
@@ -115,7 +142,37 @@ SETTING_RULES = SettingRules(
     },
     of_new_tables=frozenset(
         {"default_storage_engine", "innodb_default_row_format", "innodb_file_per_table"}
+        | {"character_set_server", "collation_server"}
+        | {"innodb_compression_default", "innodb_fill_factor"}
     ),
+    # "System Variables" of both manuals; nearly all of these switches are off by default.
+    switches={
+        **dict.fromkeys(
+            ("binlog_", "expire_logs_days", "max_binlog_", "sync_binlog"), _BINARY_LOG_SWITCH
+        ),
+        "innodb_adaptive_hash_index_": Switch(
+            "innodb_adaptive_hash_index", "OFF", "innodb_adaptive_hash_index=ON"
+        ),
+        "innodb_max_undo_log_size": Switch(
+            "innodb_undo_log_truncate", "OFF", "innodb_undo_log_truncate=ON"
+        ),
+        "performance_schema_": Switch("performance_schema", "OFF", "performance_schema=ON"),
+        **dict.fromkeys(
+            ("query_cache_limit", "query_cache_min_res_unit", "query_cache_size")
+            + ("query_cache_strip_comments", "query_cache_wlock_invalidate"),
+            _QUERY_CACHE,
+        ),
+        **dict.fromkeys(
+            ("log_queries_not_using_indexes", "log_slow_", "long_query_time")
+            + ("log_throttle_queries_not_using_indexes", "min_examined_row_limit"),
+            _SLOW_LOG,
+        ),
+        "thread_pool_": Switch(
+            "thread_handling",
+            "one-thread-per-connection",
+            "thread_handling=pool-of-threads --set placement=free",
+        ),
+    },
     # sql/mysqld.cc (adjust_related_options) and the performance schema's pfs_autosize.cc of 5.7.
     derived={
         "back_log": _CONNECTIONS,
@@ -229,7 +286,7 @@ def is_optional(name: str) -> bool:
 def _forms(name: str) -> set[str]:
     """What an option may be called that is meant by a name."""
     [option] = normal({name: ""})
-    return {option.removeprefix("loose_"), reported_name(name), _MODIFIERS.sub("", option)}
+    return {option.removeprefix("loose_"), _without_prefix(name), _MODIFIERS.sub("", option)}
 
 
 def same_value(written: str, parsed: str) -> bool:

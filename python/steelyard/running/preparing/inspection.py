@@ -30,7 +30,7 @@ from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.build_comparison import is_alone, unknown_settings
-from steelyard.running.preparing.needs import settings_of_unloaded
+from steelyard.running.preparing.needs import IdleSetting, idle_settings
 from steelyard.running.preparing.places import changes_of_places
 from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.same_work import (
@@ -68,8 +68,8 @@ class _Arms:
     settings: Mapping[str, Mapping[str, str]]
     plans: Mapping[str, Mapping[str, str]]
     identities: Mapping[str, Identity]
-    unloaded: Mapping[str, str]
-    """Setting of the study that has no effect → the module that is not loaded."""
+    idle: Mapping[str, Mapping[str, IdleSetting]]
+    """Arm → settings of the study that have no effect."""
 
 
 def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspected:
@@ -88,8 +88,9 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         *_passed_over(setup),
     ):
         progress.note(note)
-    for name, module in arms.unloaded.items():
-        progress.note(f"{name} has no effect: {module} is not loaded")
+    idle = {name: each for of_arm in arms.idle.values() for name, each in of_arm.items()}
+    for name, each in idle.items():
+        progress.note(f"{name} has no effect: {each.why}")
     inspection = Inspection(
         compared=len(arms.settings[setup.study.control.name]),
         statements=len(arms.plans[setup.study.control.name]),
@@ -160,7 +161,7 @@ def _read_arms(setup: Setup, progress: Progress, *, executes: bool) -> _Arms:
             settings,
             {arm: plans_of(instance, setup.scripts) for arm, instance in started.items()},
             {arm: instance.identity for arm, instance in started.items()},
-            settings_of_unloaded(setup.study, settings, rules, setup.scripts) if executes else {},
+            idle_settings(setup.study, settings, rules, setup.scripts) if executes else {},
         )
 
 
@@ -191,9 +192,10 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
     differences = compare(ours, theirs, may_differ, rules)
     differences.refuse_undeclared(control.name, name)
     identities = arms.identities[control.name], arms.identities[name]
-    if not differences.declared and base is None:
+    idle = arms.idle.get(name, {})
+    if base is None and all(setting in idle for setting, *_ in differences.declared):
         names = study.declared_differences(arm) - ({VERSION} if same_build(*identities) else set())
-        _require_unlike(study, arm, names, ours, theirs, rules.name_of, arms.unloaded)
+        _require_unlike(study, arm, names, ours, theirs, rules.name_of, idle)
     builds = builds_differ(*identities)
     return ArmInspection(
         may_differ=tuple(sorted(may_differ)),
@@ -215,23 +217,21 @@ def _require_unlike(
     ours: Mapping[str, str],
     theirs: Mapping[str, str],
     name_of: Callable[[str], str],
-    unloaded: Mapping[str, str],
+    idle: Mapping[str, IdleSetting],
 ) -> None:
     """UsageError: settings that are written otherwise (`different`) have one value in both servers,
-    or are of a module that is not loaded (`unloaded`), and nothing else sets an arm apart."""
+    or no effect (`idle`), and nothing else sets an arm apart."""
     control, names = study.control, {name_of(name) for name in different}
     settings = {name_of(name) for side in (control, arm) for name in study.settings_of(side)}
     known = settings & {*ours, *theirs}
-    if not names or not names <= known | unloaded.keys() or not is_alone(study, arm):
+    if not names or not names <= known | idle.keys() or not is_alone(study, arm):
         return
-    if idle := sorted(names & unloaded.keys()):
-        module = unloaded[idle[0]]
+    if without := sorted(names & idle.keys()):
+        reasons = dict.fromkeys(idle[name].why for name in without)
         raise UsageError(
-            f"{arm.name} and {control.name} are equal: {module} is not loaded, so that "
-            f"{' and '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect",
-            hint="A server that is not ours loads it by its own shared_preload_libraries."
-            if study.is_external
-            else f"Load it: --set settings.shared_preload_libraries={module} --set contrib=true",
+            f"{arm.name} and {control.name} are equal: {' and '.join(reasons)}, so that "
+            f"{' and '.join(without)} {'has' if len(without) == 1 else 'have'} no effect",
+            hint=idle[without[0]].hint,
         )
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
     raise UsageError(

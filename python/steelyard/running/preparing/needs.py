@@ -6,6 +6,7 @@ import difflib
 import re
 import shutil
 from collections.abc import Container, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Protocol
 
 from steelyard.engines.capabilities.memory import (
@@ -84,6 +85,55 @@ def require_effects(
             _require_acting_on_reads(study, arm, names, rules)
 
 
+@dataclass(frozen=True)
+class IdleSetting:
+    """Why a setting has no effect."""
+
+    why: str
+    hint: str
+
+
+def idle_settings(
+    study: Study,
+    reported: Mapping[str, Mapping[str, str]],
+    rules: SettingRules,
+    scripts: Sequence[Script],
+) -> dict[str, dict[str, IdleSetting]]:
+    """Arm → settings without effect: of modules that are not loaded, and those that it and the
+    control differ in while what switches them on is off in both. `reported`: arm → settings, as its
+    server says. UsageError as of `settings_of_unloaded`."""
+    unloaded = {
+        name: IdleSetting(
+            f"{module} is not loaded",
+            "A server that is not ours loads it by its own shared_preload_libraries."
+            if study.is_external
+            else f"Load it: --set settings.shared_preload_libraries={module} --set contrib=true",
+        )
+        for name, module in settings_of_unloaded(study, reported, rules, scripts).items()
+    }
+    texts = _texts(study, scripts)
+    idle: dict[str, dict[str, IdleSetting]] = {}
+    for arm in study.arms:
+        idle[arm.name] = {**unloaded}
+        sides = [reported.get(side.name, {}) for side in (study.control, arm)]
+        for name in sorted({rules.name_of(name) for name in study.declared_differences(arm)}):
+            switch = rules.switch_of(name)
+            # A script may switch it on.
+            if switch is None or any(switch.name in text.lower() for text in texts):
+                continue
+            if all(settings.get(switch.name) == switch.off for settings in sides):
+                idle[arm.name][name] = IdleSetting(
+                    f"{switch.name} is {switch.off}", f"Switch it on: --set settings.{switch.on}"
+                )
+    return idle
+
+
+def _texts(study: Study, scripts: Sequence[Script]) -> list[str]:
+    """All SQL that is executed."""
+    texts = [script.text for script in scripts]
+    return texts + [text for arm in study.every_arm for text in study.sql_of(arm)]
+
+
 def settings_of_unloaded(
     study: Study,
     reported: Mapping[str, Mapping[str, str]],
@@ -92,8 +142,7 @@ def settings_of_unloaded(
 ) -> dict[str, str]:
     """Setting without effect → the module that it is of, which is not loaded. `reported`: arm →
     settings, as its server says. UsageError: the module is loaded, and has no such setting."""
-    texts = [script.text for script in scripts]
-    texts += [text for arm in study.every_arm for text in study.sql_of(arm)]
+    texts = _texts(study, scripts)
     known = {name for settings in reported.values() for name in settings}
     unloaded: dict[str, str] = {}
     for arm in study.every_arm:

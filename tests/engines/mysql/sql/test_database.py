@@ -81,6 +81,15 @@ def test_a_database_of_others_is_never_replaced(server: Mysqld, database: MysqlD
         assert loader.has_table("t")
 
 
+def test_tables_of_a_workload_are_of_innodb_whatever_the_server_makes_unasked(
+    server: Mysqld, database: MysqlDatabase
+) -> None:
+    with setting(server, "default_storage_engine", "MyISAM"), database.loader() as loader:
+        loader.execute(["CREATE TABLE t (n INT)"], "schema")
+        query = "SELECT engine FROM information_schema.tables WHERE table_name = 't'"
+        assert loader.rows(query, "engine") == [("InnoDB",)]
+
+
 def test_a_database_that_is_not_there_is_said_to_be_missing(server: Mysqld) -> None:
     execute(server, "DROP DATABASE IF EXISTS steelyard")
     with pytest.raises(ServerError) as caught, database_at(server).checker():

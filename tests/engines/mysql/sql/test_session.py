@@ -73,7 +73,9 @@ def test_a_server_whose_certificate_was_verified_gets_it(
     assert double.encrypted == [True]
 
 
-@pytest.mark.parametrize("mode", ["", "ssl-mode=verify_ca&", "ssl-mode=verify_identity&"])
+@pytest.mark.parametrize(
+    "mode", ["", *(f"ssl-mode={word}&" for word in ("required", "verify_ca", "verify_identity"))]
+)
 def test_a_server_that_another_authority_signed_is_refused_and_gets_no_proof(
     mode: str, encrypts: ssl.SSLContext, tmp_path: Path
 ) -> None:

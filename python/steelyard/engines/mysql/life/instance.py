@@ -29,6 +29,7 @@ from steelyard.engines.mysql.life.thread_account import ThreadAccount, freeze, t
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
     as_options,
+    by_one_name,
     normal,
     refuse_slot_settings,
 )
@@ -144,7 +145,7 @@ class MysqlInstance(OwnServer[Build, Server]):
     def settings(self) -> dict[str, str]:
         """Every global setting by name, as the server reports it."""
         self._required()
-        return read_settings(self.address)
+        return by_one_name(read_settings(self.address))
 
     def workload_database(self) -> MysqlDatabase:
         """Database "steelyard", which workloads are loaded into; it answers in a server that is

@@ -38,6 +38,8 @@ _PATIENT = ("SET SESSION wait_timeout = 86400", "SET SESSION net_read_timeout = 
 """A connection of a load may wait long for the others, and a server for the next rows. In s."""
 
 
+_OF_INNODB = "SET SESSION default_storage_engine = 'InnoDB'"
+"""Workloads are made for it: the server's own may be one without transactions."""
 _NO_LIMIT = 1 << 62
 """Of a binary log, which takes every row of a load; MySQL 8.0 and later write one unless told."""
 
@@ -153,6 +155,7 @@ class MysqlDatabase:
     def loader(self) -> Iterator[MysqlLoader]:
         """A connection that fills it."""
         with self._open(sends_rows=True) as connection:
+            rows_of(connection, _OF_INNODB)
             yield MysqlLoader(connection, self._server)
 
     @contextmanager

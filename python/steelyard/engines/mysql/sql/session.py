@@ -89,7 +89,7 @@ def _context(tls: Tls) -> ssl.SSLContext:
 
     context = ssl.create_default_context(cafile=tls.roots or None)
     context.check_hostname = tls.mode == "verify-full"
-    if not tls.mode.startswith("verify"):
+    if not tls.roots and not tls.mode.startswith("verify"):  # as the driver has it
         context.verify_mode = ssl.CERT_NONE
     if tls.certificate:
         context.load_cert_chain(tls.certificate, tls.key or None)
