@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.intake import SettingsPlace
 from steelyard.engines.postgres.intake.server_settings import (
     CommandLine,
     command_line,
     parse_arguments,
+    read_server_settings,
 )
 
 
@@ -74,3 +76,26 @@ def test_a_server_that_pg_upgrade_started_is_recognised(
 )
 def test_the_directory_is_that_of_the_last_option(words: list[str], directory: str | None) -> None:
     assert parse_arguments(words).directory == directory
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+@pytest.mark.parametrize("place", ["{home}/{file}", "{home}/../original/{file}", "{file}"])
+@pytest.mark.parametrize("file", ["postgresql.conf", "conf/patroni.conf"])
+def test_a_file_that_stood_within_the_data_is_read_in_their_copy(
+    tmp_path: Path, file: str, place: str, is_here: bool
+) -> None:
+    """As Patroni starts a server; the original may be here too, with other settings by now."""
+    home, copy = tmp_path / "original", tmp_path / "monday"
+    for directory, text in ((copy, "work_mem = 7MB\n"), (home, "work_mem = 1MB\n")):
+        if directory == copy or is_here:
+            (directory / file).parent.mkdir(parents=True)
+            (directory / file).write_text(text)
+    named = place.format(home=home, file=file)
+    options = f'/usr/bin/postgres "-D" "{home}" "--config-file={named}" "--max_connections=50"\n'
+    (copy / "postmaster.opts").write_text(options)
+    result = read_server_settings(SettingsPlace(copy, "data directory"))
+    assert (result.settings, result.missing) == ({"work_mem": "7MB", "max_connections": "50"}, "")
+    (copy / file).unlink()
+    there = {"work_mem": "1MB"} if is_here and named != file else {}
+    result = read_server_settings(SettingsPlace(copy, "data directory"))
+    assert (result.settings, result.missing != "") == ({**there, "max_connections": "50"}, True)

@@ -204,7 +204,7 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
     """Its postgresql.conf, the one that the last command line named, else the one beside the data,
     and why that may not be its server's. None: there is none, or it is another cluster's."""
     config_file = line.settings.get("config_file")
-    main = directory / (config_file or MAIN)
+    main = _in_copy(config_file, directory, line) or directory / (config_file or MAIN)
     if not is_file(main):
         return None, _no_file(directory, config_file)
     if config_file is None or _is_within(main, directory):
@@ -227,6 +227,17 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
             "server's postgresql.conf and type --config FILE"
         )
     return main, ""
+
+
+def _in_copy(config_file: str | None, directory: Path, line: CommandLine) -> Path | None:
+    """The file of a command line that stood within the data (Patroni says --config-file so), where
+    it stands in them now: in a copy that of the original is another file. None: it is not there."""
+    home = line.settings.get("data_directory") or line.directory
+    if config_file is None or home is None or not os.path.isabs(home):
+        return None
+    name = os.path.relpath(os.path.join(home, config_file), home)
+    file = directory / name
+    return file if not name.startswith("..") and is_file(file) else None
 
 
 def _data_of(main: Path, directory: Path, line: CommandLine) -> Path | None:
