@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.postgres.intake import server_settings
 from steelyard.engines.postgres.intake.server_settings import (
     CommandLine,
     command_line,
@@ -99,3 +100,32 @@ def test_a_file_that_stood_within_the_data_is_read_in_their_copy(
     there = {"work_mem": "1MB"} if is_here and named != file else {}
     result = read_server_settings(SettingsPlace(copy, "data directory"))
     assert (result.settings, result.missing != "") == ({**there, "max_connections": "50"}, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "identifier", "typed"),
+    [
+        ('"-c" "config_file=/etc/mounted.conf"', 1, "bring that file from there and type"),
+        ("", 1, "; type --config {here}"),
+        ("", 2, "; bring {usual} of that server"),
+    ],
+)
+def test_no_file_of_another_cluster_of_this_machine_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, identifier: int, typed: str
+) -> None:
+    monkeypatch.setattr(server_settings, "DEBIAN", tmp_path / "etc")
+    data, home = tmp_path / "monday", tmp_path / "var"
+    here = tmp_path / "etc" / "15" / "shop" / "postgresql.conf"
+    here.parent.mkdir(parents=True)
+    here.write_text(f"data_directory = '{home}'\n")
+    for directory, number in ((data, 1), (home, identifier)):
+        (directory / "global").mkdir(parents=True)
+        control = number.to_bytes(8, "little") + bytes(512)
+        (directory / "global" / "pg_control").write_bytes(control)
+    (data / "PG_VERSION").write_text("15\n")
+    (data / "postmaster.opts").write_text(f"postgres {options}\n")
+    missing = read_server_settings(SettingsPlace(data, "data directory")).missing
+    usual = tmp_path / "etc" / "15" / "main" / "postgresql.conf"
+    assert typed.format(here=here, usual=usual) in missing
+    assert (str(here) in missing) == ("{here}" in typed)
+    assert ("/etc/mounted.conf" in missing) == bool(options)
