@@ -198,6 +198,11 @@ def _tar(*names: str) -> bytes:
         (_packed(b"SELECT 1;")[:-4], "cut off"),
         (b"\x1f\x8b\x08rest of no gzip", "damaged"),
         (b"PK\x03\x04", "unzip"),
+        (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA0=\n", "is encrypted"),
+        (b"Salted__" + bytes(9), "is encrypted"),
+        (b"-- MySQL dump 10.13  Distrib 8.0.36, for Linux (x86_64)\n", "dump of MySQL"),
+        (_packed(b"/*M!999999\\- enable the sandbox mode */ \n"), "dump of MySQL"),
+        (b"/*!40101 SET NAMES binary*/;\n", "dump of MySQL"),
     ],
 )
 def test_what_is_no_dump_of_a_database_is_refused_before_a_server_is_made(

@@ -108,6 +108,21 @@ def test_a_dump_is_weighed_as_the_workload_that_it_holds_and_checked(
     )
 
 
+def test_statistics_of_a_dump_are_gathered_by_the_servers_target(
+    start: Start, bank: Original, tmp_path: Path
+) -> None:
+    """The script fails, and so is refused, where a histogram has other than seven parts."""
+    (tmp_path / "theirs.conf").write_text("default_statistics_target = 7\n")
+    (tmp_path / "seven.sql").write_text(
+        "SELECT 1 / count(*)::int FROM pg_stats WHERE attname = 'aid'"
+        " AND array_length(histogram_bounds::text::int[], 1) = 8;\n"
+    )
+    weighed(
+        start, "record", "--from", str(bank.sockets / "bank.dump"), "--config", "theirs.conf",
+        "-f", "seven.sql", "--set", "arm.settings.work_mem=8MB", *BRIEF,
+    )  # fmt: skip
+
+
 def test_a_running_server_is_copied_only_when_somebody_agrees(
     start: Start, bank: Original, tmp_path: Path
 ) -> None:

@@ -124,7 +124,9 @@ class Storing(NoopEngine):
 def storing(name: str, catalogue: int, defaults: dict[str, Default]) -> Storing:
     identity = replace(NOOP_IDENTITY, version=name, bindir=f"/{name}")
     made = Storing(identity, BuildDefaults({"catalogue": catalogue}, defaults))
-    made.setting_rules = SettingRules(of_stored_values=frozenset({"io"}))
+    made.setting_rules = SettingRules(
+        of_stored_values=frozenset({"io"}), of_statistics={"target": "100"}
+    )
     return made
 
 
@@ -169,6 +171,35 @@ def test_arms_that_share_a_load_and_differ_leave_it_as_the_build_stores_it(
     engines: dict[str, Engine] = {"before": storing("a", 7, OLD), "one": new, "other": new}
     found = compare_builds(asked, engines, world.laboratory, Silent())
     assert found.loading(asked, "one", new) is new
+
+
+@pytest.mark.parametrize(
+    ("settings", "of_the_arm", "stored_by"),
+    [
+        ({"io": "3", "target": "500", "x": "1"}, {}, {"io": "3", "target": "500"}),
+        ({"io": "3", "target": "500"}, {"target": "7"}, {"io": "3"}),
+        ({"target": "100"}, {}, None),  # by which they are gathered anyway
+        ({}, {"io": "3", "target": "500"}, None),
+    ],
+)
+def test_one_load_is_stored_and_its_statistics_gathered_as_all_arms_are_set(
+    world: ScriptedWorld,
+    settings: dict[str, str],
+    of_the_arm: dict[str, str],
+    stored_by: dict[str, str] | None,
+) -> None:
+    """Both stay as they are: the target of a dump's server would plan nothing."""
+    build = storing("a", 7, OLD)
+    asked = study_of(
+        control={"name": "before", "checksums": True},
+        arms=[{"name": "after", "checksums": False, "settings": of_the_arm}],
+        settings=settings,
+    )
+    engines: dict[str, Engine] = {"before": build, "after": build}
+    made = compare_builds(asked, engines, world.laboratory, Silent())
+    result = made.loading(asked, "before", build)
+    assert isinstance(result, Storing)
+    assert result.stored_by == stored_by
 
 
 def test_what_an_arm_sets_itself_is_not_aligned_away(world: ScriptedWorld) -> None:

@@ -140,12 +140,12 @@ class Postgres:
         return {**LOAD_SETTINGS, **self._stored_by}
 
     def storing(self, settings: Settings) -> Postgres:
-        """The same build, whose loaded servers store values by these settings."""
+        """The same build, whose loaded servers store values and gather statistics by these."""
         return Postgres(self._build, self._identity, self._account, settings)
 
     def catalogue_edition(self) -> list[int]:
         """Distinguishes builds of a version that is still in development, and how values are
-        stored."""
+        stored and statistics gathered."""
         text = json.dumps(self._stored_by, sort_keys=True).encode()
         stored = [zlib.crc32(text)] if self._stored_by else []
         return [*catalogue_edition(self._identity), *stored]

@@ -47,18 +47,26 @@ class BuildComparison:
         return {**alike, **study.settings_of(arm)}
 
     def loading(self, study: Study, loader: str, engine: Engine) -> Engine:
-        """What makes the data of a loader's arms. Where builds have data of their own, its servers
-        store values as those arms' are set to: a default that was set alike for them is not that of
-        the build, and what it has stored stays so."""
-        if self.shared or not isinstance(engine, StoresValues):
+        """What makes the data of a loader's arms: its servers store values and gather statistics by
+        what those arms are all set to, since both stay so. Where builds have data of their own, a
+        default that was set alike for them is not that of the build."""
+        if not isinstance(engine, StoresValues):
             return engine
         arms = [arm for arm in study.every_arm if self.loaders[arm.name] == loader]
-        settings = [self.settings_of(study, arm) for arm in arms]
-        alike: dict[str, str] = {}
-        for name in engine.setting_rules.of_stored_values:
-            values = {each[name] for each in settings if name in each}
-            if len(values) == 1:
-                alike[name] = min(values)
+        settings = [
+            study.settings_of(arm) if self.shared else self.settings_of(study, arm) for arm in arms
+        ]
+        rules = engine.setting_rules
+        acting = {
+            name: value
+            for name, value in settings[0].items()
+            if name in rules.of_stored_values or rules.of_statistics.get(name, value) != value
+        }
+        alike = {
+            name: value
+            for name, value in acting.items()
+            if all(each.get(name) == value for each in settings)
+        }
         return engine.storing(alike) if alike else engine
 
     def declared(self, arm: str) -> set[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from steelyard.engines.differences import VERSION, apart, builds_differ, compare, same_build
+from steelyard.engines.loading import DATABASE
 from steelyard.evaluation.threats.inspection import (
     SettingsMissing,
     common_threats,
@@ -184,6 +185,8 @@ def _inspect(setup: Setup, arms: _Arms, arm: Arm, base: Arm | None = None) -> Ar
         arms.settings[name],
     )
     differing = {key for key in {*ours, *theirs} if ours.get(key) != theirs.get(key)}
+    made_by = " ".join(text for side in (arm, control) for text in study.sql_of(side)).lower()
+    may_differ |= {key for key in differing if key in made_by}  # ALTER DATABASE … SET
     if _as_it_stands(setup, name):
         may_differ |= differing
     elif arms.identities[control.name].kind != arms.identities[name].kind:
@@ -234,9 +237,16 @@ def _require_unlike(
             hint=idle[without[0]].hint,
         )
     values = ", ".join(f"{name} is {ours.get(name, theirs.get(name))}" for name in sorted(names))
+    reset = ", ".join(
+        f'"ALTER DATABASE {DATABASE} RESET {name}", "ALTER ROLE ALL RESET {name}"'
+        for name in sorted(names)
+    )
     raise UsageError(
         f"{arm.name} and {control.name} are equal: {values} in both",
-        hint="Give the arm another value, or weigh equal arms as such: steelyard weigh aa",
+        hint="Give the arm another value, or weigh equal arms as such: steelyard weigh aa"
+        if study.source is None
+        else "Give the arm another value; or, where the database itself sets one, take that out of "
+        f"the copies: --set 'sql=[{reset}]'",
     )
 
 

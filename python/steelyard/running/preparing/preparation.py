@@ -151,7 +151,7 @@ def _own_servers(
     for note in filter(None, (*_announced(opened, layout), places.note)):
         progress.note(note)
     with stopwatch("load data"):
-        templates = _templates(study, engines, builds, data, progress)
+        templates = _templates(effective, engines, builds, data, progress)
         places.require_room(templates)
     arms = _arms(effective, engines, builds, templates, laid)
     # Pages that stayed in memory would be read there, and charged to no arm.

@@ -40,7 +40,7 @@ def template_after_sql(
     `copies` clones.
     """
     cache = open_cache()
-    key = key_after_sql(template, statements)
+    key = key_after_sql(template, statements, engine.catalogue_edition())
     home = cache.templates / key
     with sole_maker(cache, key, report):
         if not trusted(engine, home, report):
@@ -74,9 +74,11 @@ def template_after_sql(
     return home / "data"
 
 
-def key_after_sql(template: Path, statements: Sequence[str]) -> str:
-    """The name of an altered template: that of the loaded one, with a hash of the statements."""
-    digest = hashlib.sha256(json.dumps(list(statements)).encode()).hexdigest()[:12]
+def key_after_sql(template: Path, statements: Sequence[str], edition: Sequence[int] = ()) -> str:
+    """The name of an altered template: that of the loaded one, with a hash of the statements and of
+    how their server stores values and gathers statistics."""
+    decisive = json.dumps([*statements, *edition])
+    digest = hashlib.sha256(decisive.encode()).hexdigest()[:12]
     return f"{template.parent.name}-sql-{digest}"
 
 

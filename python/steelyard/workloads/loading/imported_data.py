@@ -42,7 +42,7 @@ from steelyard.workloads.loading.template import (
     trusted,
 )
 
-INTAKE = 5
+INTAKE = 6
 """Raised when a copy is made otherwise."""
 _DUMP_GROWS = 8
 """Times that a compressed dump may be as large when it is restored, keys included."""

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.postgres.intake import server_settings
 from steelyard.engines.postgres.intake.server_settings import (
     CommandLine,
     command_line,
     parse_arguments,
+    read_server_settings,
 )
 
 
@@ -74,3 +77,55 @@ def test_a_server_that_pg_upgrade_started_is_recognised(
 )
 def test_the_directory_is_that_of_the_last_option(words: list[str], directory: str | None) -> None:
     assert parse_arguments(words).directory == directory
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+@pytest.mark.parametrize("place", ["{home}/{file}", "{home}/../original/{file}", "{file}"])
+@pytest.mark.parametrize("file", ["postgresql.conf", "conf/patroni.conf"])
+def test_a_file_that_stood_within_the_data_is_read_in_their_copy(
+    tmp_path: Path, file: str, place: str, is_here: bool
+) -> None:
+    """As Patroni starts a server; the original may be here too, with other settings by now."""
+    home, copy = tmp_path / "original", tmp_path / "monday"
+    for directory, text in ((copy, "work_mem = 7MB\n"), (home, "work_mem = 1MB\n")):
+        if directory == copy or is_here:
+            (directory / file).parent.mkdir(parents=True)
+            (directory / file).write_text(text)
+    named = place.format(home=home, file=file)
+    options = f'/usr/bin/postgres "-D" "{home}" "--config-file={named}" "--max_connections=50"\n'
+    (copy / "postmaster.opts").write_text(options)
+    result = read_server_settings(SettingsPlace(copy, "data directory"))
+    assert (result.settings, result.missing) == ({"work_mem": "7MB", "max_connections": "50"}, "")
+    (copy / file).unlink()
+    there = {"work_mem": "1MB"} if is_here and named != file else {}
+    result = read_server_settings(SettingsPlace(copy, "data directory"))
+    assert (result.settings, result.missing != "") == ({**there, "max_connections": "50"}, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "identifier", "typed"),
+    [
+        ('"-c" "config_file=/etc/mounted.conf"', 1, "bring that file from there and type"),
+        ("", 1, "; type --config {here}"),
+        ("", 2, "; bring {usual} of that server"),
+    ],
+)
+def test_no_file_of_another_cluster_of_this_machine_is_proposed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, identifier: int, typed: str
+) -> None:
+    monkeypatch.setattr(server_settings, "DEBIAN", tmp_path / "etc")
+    data, home = tmp_path / "monday", tmp_path / "var"
+    here = tmp_path / "etc" / "15" / "shop" / "postgresql.conf"
+    here.parent.mkdir(parents=True)
+    here.write_text(f"data_directory = '{home}'\n")
+    for directory, number in ((data, 1), (home, identifier)):
+        (directory / "global").mkdir(parents=True)
+        control = number.to_bytes(8, "little") + bytes(512)
+        (directory / "global" / "pg_control").write_bytes(control)
+    (data / "PG_VERSION").write_text("15\n")
+    (data / "postmaster.opts").write_text(f"postgres {options}\n")
+    missing = read_server_settings(SettingsPlace(data, "data directory")).missing
+    usual = tmp_path / "etc" / "15" / "main" / "postgresql.conf"
+    assert typed.format(here=here, usual=usual) in missing
+    assert (str(here) in missing) == ("{here}" in typed)
+    assert ("/etc/mounted.conf" in missing) == bool(options)

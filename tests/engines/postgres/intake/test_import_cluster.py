@@ -204,7 +204,9 @@ def test_an_upgrade_of_the_copy_has_the_settings_that_were_named(
     new = cast(Any, SimpleNamespace(build=None, account=SimpleNamespace(name="postgres")))
     intake = Intake(place, None, None if how == "none" else settings)
     slot = cast(Any, SimpleNamespace(path=tmp_path))
-    import_cluster._take_in_upgraded(new, intake, slot, lambda _: None)
+    imported = import_cluster._take_in_upgraded(new, intake, slot, lambda _: None)
+    assert "upgraded from 15.18" in imported.doubts[-1]
+    assert "statistics that it does not carry over" in imported.doubts[-1]
     [settings_used] = offered
     expected = "100" if how == "none" else "4096"
     assert settings_used.settings == {"max_locks_per_transaction": expected}

@@ -214,6 +214,18 @@ def test_a_dump_that_was_cut_off_is_never_taken_for_whole(
     assert "may have been cut off" in server.restore(text).doubts[0]
 
 
+@pytest.mark.parametrize(("end", "doubts"), [("", 1), ("COMMIT;\n", 0)])
+def test_a_dump_of_another_program_that_ends_within_its_transaction_was_perhaps_cut_off(
+    server: RestoreServer, tmp_path: Path, end: str, doubts: int
+) -> None:
+    """As Navicat and others write them: no last line says that they are whole."""
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"BEGIN;\nCREATE TABLE t (a int);\nINSERT INTO t VALUES (1);\n{end}")
+    restored = server.restore(dump)
+    assert server.rows("SELECT * FROM t") == [(1,)]
+    assert len([doubt for doubt in restored.doubts if "may have been cut off" in doubt]) == doubts
+
+
 @pytest.mark.parametrize("more", [0, 1, 150])
 def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     server: RestoreServer, tmp_path: Path, more: int

@@ -34,7 +34,8 @@ Slots = Callable[[int], Slot]
 def ask(cluster: Cluster, query: str) -> object:
     """The first column of the first row."""
     with psycopg.connect(conninfo_of(cluster.address), autocommit=True) as connection:
-        row = connection.execute(query.encode()).fetchone()
+        answer = connection.execute(query.encode())
+        row = answer.fetchone() if answer.description else None
     return row[0] if row else None
 
 
@@ -68,6 +69,17 @@ def test_settings_are_reported_with_their_units(cluster: Cluster, slot_of: Slots
     assert settings["work_mem"] == "5120 kB"
     assert settings["data_checksums"] == "on"
     assert settings["listen_addresses"] == ""
+
+
+def test_settings_are_those_of_sessions_in_the_loaded_database(
+    cluster: Cluster, slot_of: Slots
+) -> None:
+    """What the database of a copy sets itself counts more than what an arm's server is given."""
+    cluster.start(slot_of(0), {"work_mem": "5MB"})
+    ask(cluster, "CREATE DATABASE steelyard")
+    ask(cluster, "ALTER DATABASE steelyard SET work_mem = '7MB'")
+    ask(cluster, "ALTER DATABASE postgres SET work_mem = '9MB'")
+    assert cluster.settings()["work_mem"] == "7168 kB"
 
 
 def test_nothing_of_the_callers_environment_reaches_a_cluster(

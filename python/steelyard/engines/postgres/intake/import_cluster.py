@@ -139,7 +139,11 @@ def _take_in_upgraded(
     settings = known_settings(new.build, new.account, offered).settings
     cluster = Cluster(old.build, old.identity, old.account, slot.path / "data")
     carry_over(cluster, old, new, settings, slot, report)
-    doubt = f"the copy was upgraded from {old.identity.version} by pg_upgrade --link"
+    doubt = (
+        f"the copy was upgraded from {old.identity.version} by pg_upgrade --link; statistics that "
+        "it does not carry over (before 18 none are) were gathered anew, and plans may differ by "
+        "them from those of an arm of the old version, which has the original's"
+    )
     return replace(imported, doubts=(*imported.doubts, doubt))
 
 

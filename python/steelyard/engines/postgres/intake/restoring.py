@@ -120,6 +120,7 @@ class _Restore:
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
         self._tables = self._rows = False  # whether it makes tables, and fills any
+        self._unfinished = False  # whether it ends within a transaction of its own
         self._database = ""
 
     def run(self) -> None:
@@ -136,6 +137,7 @@ class _Restore:
                     self._note(left_out(part))
                 else:
                     self._statement(part)
+            self._unfinished = self._session.in_transaction
         except psycopg.Error as error:
             raise ServerError(
                 f'could not restore "{self._dump.path}": the server ended the session',
@@ -167,7 +169,7 @@ class _Restore:
                 f"more was left out of the dump than is listed: {self._unlisted} statements beside "
                 f"the first {len(self._notes)} names; what else it sets is in the dump alone"
             )
-        if self._lexer.cut_off:
+        if self._lexer.cut_off or self._unfinished:
             doubts.append("the end of the dump is missing: it may have been cut off")
         if self._lexer.is_of_pg_dump and self._tables and not self._rows:
             doubts.append(

@@ -150,22 +150,27 @@ def _not_here(main: Path, reader: ConfigurationReader, directory: Path | None) -
 def _of_others(main: Path, reader: ConfigurationReader, directory: Path) -> str:
     """Why settings are not the server's: included files that stand beside the configuration of
     another cluster of this machine."""
-    ours = _identifier(directory)
     for file in reader.files:
-        if ours is None or file == main or _is_within(file, directory):
+        if file == main or _is_within(file, directory):
             continue
-        for other in (folder / MAIN for folder in file.parents[:2]):
-            home = None
-            with suppress(EngineError):  # not read, and so not known to be another's
-                home = _data_of(other, directory, CommandLine()) if is_file(other) else None
-            theirs = None if home is None else _identifier(home)
-            if theirs not in (None, ours):
+        for folder in file.parents[:2]:
+            home = _other_cluster(folder / MAIN, directory)
+            if home is not None:
                 return (
                     f'the settings weighed are also those of "{printable(str(file))}", of another '
                     f'cluster here, in "{printable(str(home))}"; bring the file that its server '
                     "included, and type --config FILE with a copy that includes it"
                 )
     return ""
+
+
+def _other_cluster(main: Path, directory: Path) -> Path | None:
+    """The data directory of a configuration file, where that is surely another cluster's."""
+    ours, home = _identifier(directory), None
+    with suppress(EngineError):  # not read, and so not known to be another's
+        home = _data_of(main, directory, CommandLine()) if is_file(main) else None
+    theirs = None if home is None else _identifier(home)
+    return home if None not in (ours, theirs) and ours != theirs else None
 
 
 def _of_lost_command_line(directory: Path, settings: Mapping[str, str]) -> str:
@@ -204,7 +209,7 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
     """Its postgresql.conf, the one that the last command line named, else the one beside the data,
     and why that may not be its server's. None: there is none, or it is another cluster's."""
     config_file = line.settings.get("config_file")
-    main = directory / (config_file or MAIN)
+    main = _in_copy(config_file, directory, line) or directory / (config_file or MAIN)
     if not is_file(main):
         return None, _no_file(directory, config_file)
     if config_file is None or _is_within(main, directory):
@@ -229,6 +234,17 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
     return main, ""
 
 
+def _in_copy(config_file: str | None, directory: Path, line: CommandLine) -> Path | None:
+    """The file of a command line that stood within the data (Patroni says --config-file so), where
+    it stands in them now: in a copy that of the original is another file. None: it is not there."""
+    home = line.settings.get("data_directory") or line.directory
+    if config_file is None or home is None or not os.path.isabs(home):
+        return None
+    name = os.path.relpath(os.path.join(home, config_file), home)
+    file = directory / name
+    return file if not name.startswith("..") and is_file(file) else None
+
+
 def _data_of(main: Path, directory: Path, line: CommandLine) -> Path | None:
     """The data directory that a configuration file outside of the place is of."""
     settings = ConfigurationReader(_owner(directory)).settings(main)
@@ -250,10 +266,14 @@ def _owner(path: Path) -> int | None:
 
 
 def _no_file(directory: Path, config_file: str | None) -> str:
-    where = f'in "{directory.name}"' if config_file is None else f'at "{printable(config_file)}"'
+    if config_file is None:
+        where, option = f'in "{directory.name}"', config_option(directory)
+    else:
+        where = f'at "{printable(config_file)}", by which its server was started last'
+        option = "bring that file from there and type --config FILE"
     return (
         f"no postgresql.conf is {where}: the study's and PostgreSQL's defaults are weighed, not "
-        f"the settings of its server; {config_option(directory)}"
+        f"the settings of its server; {option}"
     )
 
 
@@ -263,7 +283,8 @@ def config_option(directory: Path) -> str:
         major = read_small(directory / "PG_VERSION", MOST_OF_LOCK, errors="replace").strip()
     except OSError:
         major = "VERSION"
-    here = sorted(DEBIAN.glob(f"{major}/*/{MAIN}")) if major.isdigit() else []
+    every = sorted(DEBIAN.glob(f"{major}/*/{MAIN}")) if major.isdigit() else []
+    here = [main for main in every if _other_cluster(main, directory) is None]
     usual = DEBIAN / major / "main" / MAIN
     if here:
         return f"type --config {usual if usual in here else here[0]}"

@@ -10,6 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.capabilities.external import POOLED, TCP, TLS, PoolerPlan
 from steelyard.engines.engine import Settings, Slot
+from steelyard.engines.loading import DATABASE
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
 from steelyard.engines.memory.group import MemoryGroup
@@ -169,9 +170,10 @@ class Cluster(OwnServer[Build, Server]):
         self._log_directory = directory
 
     def settings(self) -> dict[str, str]:
-        """Every setting by name with its current value and unit, e.g. `"16384 8kB"`."""
+        """Every setting by name with its current value and unit, e.g. `"16384 8kB"`, as the load's
+        sessions have it: what its database sets itself counts more than a server's start."""
         self._required()
-        return read_settings(self.address)
+        return read_settings(self.address, DATABASE)
 
     def way_in(self, way: str, database: str, pooler: PoolerPlan | None = None) -> Endpoint:
         """Where clients connect by TCP, by TLS, or through a pooler that is started here."""
@@ -279,7 +281,7 @@ class Cluster(OwnServer[Build, Server]):
 
     def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> LogWatch:
         """Begin to watch its checkpoints; EngineError where its settings hide them."""
-        require_logged_checkpoints(self.settings())
+        require_logged_checkpoints(read_settings(self.address))  # of the server, not of sessions
         conninfo, log = self._conninfo(database), self._required().log
         return LogWatch(conninfo, self._identity.version_number, log, now_ns)
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8, use_utf8
@@ -31,11 +32,15 @@ SELECT name, CASE WHEN name IN ('statement_timeout', 'client_encoding') THEN res
             ELSE setting END, unit
   FROM pg_catalog.pg_settings ORDER BY name
 """
+_HAS_DATABASE = "SELECT 1 FROM pg_catalog.pg_database WHERE datname ="
 _TRIES = 5
 
 
-def read_settings(address: Endpoint) -> dict[str, str]:
-    """Every setting by name, its unit behind the value; ServerError when it cannot be reached."""
+def read_settings(address: Endpoint, database: str | None = None) -> dict[str, str]:
+    """Every setting by name, its unit behind the value, as sessions see it in a database of this
+    name, where there is one; ServerError when the server cannot be reached."""
+    if database is not None and _ask(address, f"{_HAS_DATABASE} '{database}'"):
+        address = replace(address, database=database)
     return _with_units(_ask(address, _SETTINGS))
 
 

@@ -15,6 +15,7 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
 from steelyard.engines.postgres.life.recovery import configure_copy, copy_settings
+from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.postgres.upgrade.copies import (
     CopyHome,
@@ -98,10 +99,13 @@ def _read(old: Cluster, slot: Slot) -> tuple[ClusterFacts, str]:
 
 
 def _gather(upgrader: Upgrader, cluster: Cluster, slot: Slot, report: Report) -> None:
-    """Statistics where the upgrade brought none, as pg_upgrade advises."""
+    """Statistics where the upgrade brought none, as pg_upgrade advises, and by the server's own
+    target: those of the arm that keeps its version are the server's."""
     options = vacuumdb_calls(upgrader.new.identity.version_number)[0]
     report(f"vacuumdb {' '.join(options)}")
-    cluster.start(slot, _QUIET)
+    rules = SETTING_RULES.of_statistics
+    target = {name: value for name, value in upgrader.settings.items() if name in rules}
+    cluster.start(slot, {**_QUIET, **target})
     try:
         command = [
             upgrader.new.build.program("vacuumdb"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shlex
 import stat
 import zlib
@@ -32,6 +33,23 @@ _OTHERS = {
 """What unpacks a file whose name follows, whatever its suffix."""
 _SUFFIXES = (".gz", ".tgz", ".zst", ".lz4", ".bz2", ".xz", ".zip")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_NO_DUMPS = (
+    (
+        re.compile(
+            rb"-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)-----|age-encryption\.org/|Salted__"
+        ),
+        "it is encrypted",
+        "Decrypt it, and name the file that comes of it.",
+    ),
+    (
+        # mysqldump, mydumper, mariadb-dump. HeidiSQL's are of PostgreSQL, too.
+        re.compile(rb"-- (?:MySQL|MariaDB) dump|/\*(?:!\d|M!)|-- phpMyAdmin SQL"),
+        "it is a dump of MySQL or MariaDB",
+        "Data of PostgreSQL alone are taken in; other servers are weighed with workloads that are "
+        "loaded into them: `steelyard studies` lists whose.",
+    ),
+)
+"""How files begin that are no dumps of PostgreSQL, what they are, and what to type."""
 _TAR_MAGIC_AT = 257
 _HEAD_BYTES = 1 << 20
 _TEXT_BYTES = 64 << 20
@@ -188,6 +206,9 @@ def _require_text(path: Path, head: bytes, content: BinaryIO) -> None:
         )
     if not head.strip():
         raise UsageError(f"{refused}: it is empty")
+    for beginning, what, hint in _NO_DUMPS:
+        if beginning.match(head.lstrip()):
+            raise UsageError(f'cannot take in "{path}": {what}', hint=hint)
     if b"PostgreSQL database cluster dump" in head[:512]:
         raise UsageError(
             f'cannot take in "{path}": it is a dump of all databases',
