@@ -47,6 +47,7 @@ def is_local(text: str) -> bool:
     return first == "set" and second in ("local", "transaction", "constraints")
 
 
+_SETTING = re.compile(r"[a-z][a-z ]*|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?")
 _SET = re.compile(
     r"set\s+(?:session\s+)?(?P<name>time\s+zone|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?)", re.IGNORECASE
 )
@@ -70,5 +71,10 @@ def setting_of_session(text: str) -> str:
     if match is None or is_local(text):
         return ""
     name = " ".join(match["name"].lower().split())
-    name = _NAMED_OTHERWISE.get(name, name)
-    return "" if _WITHOUT_EFFECT.fullmatch(name) else name
+    return name_with_effect(_NAMED_OTHERWISE.get(name, name))
+
+
+def name_with_effect(name: str) -> str:
+    """The name of a setting, if statements may meet other tables or plans by it; else nothing."""
+    is_name = _SETTING.fullmatch(name) is not None and _WITHOUT_EFFECT.fullmatch(name) is None
+    return name if is_name else ""
