@@ -120,7 +120,7 @@ def statements(
     at all, in an entry of its own afterwards.
     """
     ledger = ledger if ledger is not None else CaptureLedger()
-    for event in _Reader(ledger).events(without_workers(entries)):
+    for event in _Reader(ledger).events(without_workers(ledger.completeness.count_gaps(entries))):
         if isinstance(event, SessionEnd):
             yield event
             continue

@@ -100,6 +100,13 @@ def test_envelopes_without_line_feeds_are_a_line_each(tmp_path: Path) -> None:
         assert texts(entries(tmp_path, text)) == [long]
 
 
+def test_a_carriage_return_at_the_end_takes_no_time_from_its_line(tmp_path: Path) -> None:
+    line = f"[100] LOG:  {message('select 1')}\r\n"
+    read = entries(tmp_path, docker(line) * 2, prefix="[%p] ")
+    assert texts(read) == ["select 1"] * 2
+    assert all(entry.seconds for entry in read)
+
+
 def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:
     line = stderr(1, "select 'abc'")
     text = docker(line[:50]) + docker("of another\n", "stdout") + docker(line[50:])
