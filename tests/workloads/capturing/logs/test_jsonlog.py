@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,32 @@ def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
     assert texts(entries(tmp_path, own + other + own)) == [f"select {n}" for n in range(4)] * 2
     if other.startswith("{"):
         assert len(texts(entries(tmp_path, other + own))) == 4
+
+
+@pytest.mark.parametrize(
+    ("envelope", "path", "selection"),
+    [
+        # Loki, Elasticsearch, Kubernetes on Google's cloud, CloudNativePG there, and Supabase.
+        (lambda n: {"labels": {"app": "db"}, "line": stderr(n, f"select {n}")}, ".line", "-r"),
+        (lambda n: {"_source": {"message": stderr(n, "select 1")}}, "._source.message", "-r"),
+        (lambda n: {"jsonPayload": {"log.original": stderr(n, "select 1")}},
+         '.jsonPayload["log.original"]', "-r"),
+        (lambda n: {"jsonPayload": json.loads(cnpg(n, "select 1"))}, ".jsonPayload.record", "-c"),
+        (lambda n: {"id": n, "event": [{"text": message(f"select {n}")}]}, ".event[0].text", "-r"),
+    ],
+)  # fmt: skip
+def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
+    tmp_path: Path, envelope: Callable[[int], dict[str, object]], path: str, selection: str
+) -> None:
+    others = [json.dumps(envelope(n)) + "\n" for n in range(9)]
+    for log in ("".join(others), f"[{','.join(others)}]", jsonlog(0, "select 1") + "".join(others)):
+        with pytest.raises(UsageError, match="9 of its objects have a statement") as refused:
+            entries(tmp_path, log)
+        assert refused.value.detail == f"It is in {path}."
+        assert f"jq {selection} '.. | objects | ({path})? // empty'" in str(refused.value.hint)
+    own = "".join(jsonlog(n, f"select {n}") for n in range(60))
+    counted = {CAPTURED: 60, StatementOutcome.OTHER_FORMAT: 2}
+    assert outcomes(tmp_path, own + "".join(others[:2])) == counted
 
 
 @settings(max_examples=100, deadline=None)
