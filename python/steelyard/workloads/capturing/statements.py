@@ -227,6 +227,7 @@ class _Reader:
         session = self._of(entry)
         if session.waiting is None:
             session.alone.append((ms, entry.vxid))
+            yield from self._unnamed(entry, keep=_STEPS)
             return
         self._timed += 1
         whole_ms = (session.waiting.duration_ms or 0.0) + ms
