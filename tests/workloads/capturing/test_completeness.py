@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from steelyard.workloads.capturing.mix import mix_of
 from steelyard.workloads.capturing.statements import statements
 from steelyard.workloads.capturing.transactions import transactions
 from steelyard.workloads.capturing.writing import Captured, write_workload
+from workloads.capturing.logs.log_lines import csv, jsonlog, message, stamp, stderr
 
 
 def line(number: int, message: str, process: int = 7, level: str = "LOG") -> str:
@@ -120,3 +121,39 @@ def test_a_commit_of_nothing_is_no_sign_of_a_sample(tmp_path: Path) -> None:
         for n in range(100)
     ]
     assert not notes(captured(tmp_path, [*traffic(1, 5), *stray]))
+
+
+def of_stderr(number: int) -> str:
+    """With a DETAIL, which has a number of its own."""
+    head = "{stamp} [{process}]: [%d-1] db=shop,user=joe "
+    begin = (head % (2 * number)).format(stamp=stamp(number), process=100)
+    return stderr(number, TEXT, head % (2 * number - 1)) + f"{begin}DETAIL:  parameters: $1 = '7'\n"
+
+
+TEXT = "select a from t where id = 7"
+FORMS: dict[str, tuple[Callable[[int], str], int]] = {
+    "csvlog": (lambda n: csv(n, TEXT).replace(",6563.64,1,", f",6563.64,{n},"), 1),
+    "jsonlog": (lambda n: json.dumps(json.loads(jsonlog(n, TEXT)) | {"line_num": n}) + "\n", 1),
+    "stderr": (of_stderr, 2),
+    "syslog": (lambda n: f"Nov 28 03:00:00 db postgres[100]: [{n}-1] LOG:  {message(TEXT)}\n", 1),
+}
+"""An entry by its number, and how many lines it has that are numbered."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_entries_that_are_missing_between_others_are_said(tmp_path: Path, form: str) -> None:
+    write, lines = FORMS[form]
+    every = [write(number) for number in range(1, 301)]
+    dropped = random.Random(form).sample(range(1, 299), 100)
+    rest = [entry for place, entry in enumerate(every) if place not in dropped]
+    logs = {"rest": rest, "all": every, "end": every[100:], "begin": every[:100],
+            "next session": every[:50] + every[:50]}  # fmt: skip
+    captures = {}
+    for name, log in logs.items():
+        (tmp_path / name).mkdir()
+        captures[name] = captured(tmp_path / name, log)
+    [note] = notes(captures.pop("rest"))
+    assert f"{100 * lines} of {300 * lines} lines (33.3 %) are not in the log" in note
+    for capture in captures.values():
+        assert not notes(capture)
+        assert json.loads(captured_json(capture))["missing_lines"] == 0

@@ -175,3 +175,19 @@ def test_a_transaction_too_large_to_be_repeated_is_not_held(
     captured = mix_of(iter(pieces))
     assert captured.ledger.statements == {StatementOutcome.LARGE: 1_002}
     assert (captured.ledger.completeness.begun, captured.ledger.completeness.unbegun) == (1, 0)
+
+
+def test_durations_without_statements_are_counted_as_they_come() -> None:
+    """log_duration alone: a session may have millions of them."""
+    taken = 0
+
+    def entries() -> Iterator[LogEntry]:
+        nonlocal taken
+        for taken in range(1, 1001):
+            yield LogEntry("1", float(taken), "LOG", f"duration: {taken} ms", "")
+
+    events = [(event, taken) for event in statements(entries())]
+    logged = [(event, at) for event, at in events if isinstance(event, LoggedStatement)]
+    assert [event.duration_ms for event, _ in logged] == list(range(1, 1001))
+    assert {event.outcome for event, _ in logged} == {StatementOutcome.NO_TEXT}
+    assert all(at - number <= 3 for number, (_, at) in enumerate(logged[:-2], 1))

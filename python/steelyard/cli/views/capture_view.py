@@ -118,6 +118,14 @@ def _sample_lines(captured: Captured) -> Iterator[str]:
 def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
     """What the log seems not to have."""
     completeness = ledger.completeness
+    if completeness.lacks_entries:
+        missing, total = completeness.missing, completeness.missing + completeness.numbered
+        yield (
+            f"note: by the numbers that the server gave them {missing} of {total} lines "
+            f"({format_share(missing / total)}) are not in the log, as where syslog or journald "
+            "drop what comes too fast, or a filter did: they are in none of these shares; "
+            "transactions, pauses and arrivals have gaps there"
+        )
     if ledger.is_slow_alone:
         yield (
             f"note: no statement of the log took less than {completeness.least_ms:g} ms: unless "
@@ -204,6 +212,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "forgotten": ledger.forgotten,
         "least_ms": least_ms if math.isfinite(least_ms) else None,
         "without_begin": ledger.completeness.unbegun,
+        "missing_lines": ledger.completeness.missing,
         "captured": ledger.statements[StatementOutcome.CAPTURED],
         "statements_share": captured.statements_share,
         "seconds_share": captured.seconds_share,

@@ -224,7 +224,7 @@ def _json(
     def lines() -> Iterator[LogLine | LogEntry]:
         for record in chain(head, records):
             if ends_in_cr and isinstance(record, LogLine):
-                yield LogLine(record.text.removesuffix("\r"), whole=record.whole)
+                yield replace(record, text=record.text.removesuffix("\r"))
             else:
                 yield record
 

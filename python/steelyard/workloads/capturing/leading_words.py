@@ -47,8 +47,11 @@ def is_local(text: str) -> bool:
     return first == "set" and second in ("local", "transaction", "constraints")
 
 
+_SETTING = re.compile(r"[a-z][a-z ]*|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?")
 _SET = re.compile(
-    r"set\s+(?:session\s+)?(?P<name>time\s+zone|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?)", re.IGNORECASE
+    r"set\s+(?:session\s+)?(?P<name>time\s+zone|[a-z_][\w$]*(?:\.[a-z_][\w$]*)?)"
+    r"(?:\s*=|\s+to\b)?(?P<value>[^;]*)",
+    re.IGNORECASE,
 )
 _NAMED_OTHERWISE = {
     "schema": "search_path", "authorization": "session authorization",
@@ -63,6 +66,15 @@ _WITHOUT_EFFECT = re.compile(
 """With which statements meet the same tables by the same plans: drivers set most of them."""
 
 
+_USUAL = {
+    "datestyle": re.compile(r"iso(?:, *mdy)?|default"),
+    "intervalstyle": re.compile("postgres(?:_verbose)?|iso_8601|default"),
+    "standard_conforming_strings": re.compile("on|true|yes|1|default"),
+}
+"""Values with which texts say what they say to a server as it comes: 03/04/2026, and a backslash in
+a string."""
+
+
 def setting_of_session(text: str) -> str:
     """The setting that a SET leaves to what follows in its session, which may be driven otherwise
     without; empty: there is none such."""
@@ -70,5 +82,13 @@ def setting_of_session(text: str) -> str:
     if match is None or is_local(text):
         return ""
     name = " ".join(match["name"].lower().split())
-    name = _NAMED_OTHERWISE.get(name, name)
-    return "" if _WITHOUT_EFFECT.fullmatch(name) else name
+    usual = _USUAL.get(name)
+    if usual is not None and not usual.fullmatch(match["value"].strip().strip("'").lower()):
+        return name
+    return name_with_effect(_NAMED_OTHERWISE.get(name, name))
+
+
+def name_with_effect(name: str) -> str:
+    """The name of a setting, if statements may meet other tables or plans by it; else nothing."""
+    is_name = _SETTING.fullmatch(name) is not None and _WITHOUT_EFFECT.fullmatch(name) is None
+    return name if is_name else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import sys
 from array import array
 from collections import Counter
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.workloads.capturing.completeness import Completeness
-from steelyard.workloads.capturing.leading_words import setting_of_session
+from steelyard.workloads.capturing.leading_words import name_with_effect, setting_of_session
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.memory import MOST_MEMORY, Row, bytes_of, thin
 from steelyard.workloads.capturing.shapes import Shape, shape_of
@@ -140,7 +141,7 @@ def mix_of(
             for statement in transaction.statements:
                 mix.ledger.enter(statement.outcome or read, statement.seconds)
                 if read is StatementOutcome.SESSION and statement.outcome is None:
-                    _note_setting(mix.ledger, statement)
+                    _note_settings(mix.ledger, statement)
             continue
         if not groups.add(transaction, read):
             for statement in transaction.statements:
@@ -161,12 +162,17 @@ def _note(completeness: Completeness, transaction: LoggedTransaction) -> None:
         completeness.note_transaction(session, has_begin=True)
 
 
-def _note_setting(ledger: CaptureLedger, statement: LoggedStatement) -> None:
-    name = setting_of_session(statement.text)
-    if name and (name in ledger.sets or len(ledger.sets) < _MOST_SETTINGS):
-        ledger.sets[name] += 1
+def _note_settings(ledger: CaptureLedger, statement: LoggedStatement) -> None:
+    reading = shape_of(statement.text) if _SETTING_CALL.search(statement.text) else None
+    calls = () if reading is None else reading[0].session_calls
+    values = statement.parameters
+    names = [call.name(values) for call in calls if call.is_lasting(values)]
+    for name in (setting_of_session(statement.text), *map(name_with_effect, names)):
+        if name and (name in ledger.sets or len(ledger.sets) < _MOST_SETTINGS):
+            ledger.sets[name] += 1
 
 
+_SETTING_CALL = re.compile("set_config", re.IGNORECASE)
 _MOST_SETTINGS = 1000
 """Names that are counted: an application may make them up."""
 
@@ -295,6 +301,8 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
         reading = shape_of(statement.text)
         if reading is None:
             return StatementOutcome.SEVERAL
+        if is_single and any(c.is_lasting(statement.parameters) for c in reading[0].session_calls):
+            return StatementOutcome.SESSION
         if (why := _unrepeatable(statement, reading[0])) is not None:
             return why
         readings.append(reading)

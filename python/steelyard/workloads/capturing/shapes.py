@@ -28,6 +28,36 @@ _LONG, _REMEMBERED, _REMEMBERED_LONG = 4096, 20_000, 64
 
 
 @dataclass(frozen=True)
+class SessionCall:
+    """A call by which a query changes its session: of set_config, or of a lock that is its own."""
+
+    setting: str | int = ""
+    """Of set_config, or the number of the parameter that names it; empty: none, or a computed
+    one."""
+    local: str | int = ""
+    """Likewise, whether it holds for its transaction alone."""
+
+    def is_lasting(self, parameters: Sequence[str | None]) -> bool:
+        """Whether it holds for the statements that follow its transaction."""
+        return _argument(self.local, parameters) not in _TRUE
+
+    def name(self, parameters: Sequence[str | None]) -> str:
+        """The setting; empty: none, or it is not known."""
+        return _argument(self.setting, parameters)
+
+
+def _argument(word: str | int, parameters: Sequence[str | None]) -> str:
+    """In lower case, a parameter's by its value."""
+    if isinstance(word, int):
+        word = (parameters[word - 1] if word <= len(parameters) else None) or ""
+    return word.strip().lower()
+
+
+_TRUE = {"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"}
+"""As boolin reads it."""
+
+
+@dataclass(frozen=True)
 class Shape:
     """A statement's text without its values: pieces between which they stand."""
 
@@ -50,6 +80,7 @@ class Shape:
     needs quotes is not said: it may hold anything."""
     permits_writes: bool = False
     """Whether it may let a transaction write where the session's may not: BEGIN READ WRITE."""
+    session_calls: tuple[SessionCall, ...] = ()
 
 
 def require_pglast() -> None:
@@ -98,11 +129,12 @@ def _parsed(text: str) -> _Reading | None:
     controls = type(statement).__name__ in _CONTROLS
     pieces, numbers, values, key = _cut(text, tokens)
     to_server = _is_to_server(statement, text)
-    writes, calls = _effects(statement)
+    writes, calls, session_calls = _effects(statement)
     shape = Shape(
         pieces, numbers, mark, to_server or writes, f"{mark} {key}",
         controls=controls, savepoint=getattr(statement, "savepoint_name", None),
         to_server=to_server, calls=calls, permits_writes=bool(_PERMITS_WRITES.search(text)),
+        session_calls=session_calls,
     )  # fmt: skip
     return shape, values
 
@@ -196,16 +228,17 @@ _OF_SERVER = {
 
 _PERMITS_WRITES = re.compile(r"\bread\s+write\b|transaction_read_only", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
+_SESSION_LOCK = re.compile(r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?")
 
 
-def _effects(statement: Any) -> tuple[bool, tuple[str, ...]]:
-    """Whether it changes anything, as far as its text says; and the functions that do not come with
-    PostgreSQL, which may write too."""
+def _effects(statement: Any) -> tuple[bool, tuple[str, ...], tuple[SessionCall, ...]]:
+    """Whether it changes anything, as far as its text says; the functions that do not come with
+    PostgreSQL, which may write too; and what it changes of its session."""
     if type(statement).__name__ not in _READS:
-        return True, ()
+        return True, (), ()
     from pglast.visitors import Visitor
 
-    writes, calls = False, dict[str, None]()
+    writes, calls, session_calls = False, dict[str, None](), list[SessionCall]()
 
     class Effects(Visitor):
         def visit(self, ancestors: Any, node: Any) -> None:
@@ -216,12 +249,30 @@ def _effects(statement: Any) -> tuple[bool, tuple[str, ...]]:
             elif name == "FuncCall":
                 words = [word.sval for word in node.funcname]
                 writes = writes or is_writing_call(words[-1])
+                if words[-1] == "set_config":
+                    setting, _, local = (*map(_constant, node.args or ()), "", "", "")[:3]
+                    session_calls.append(SessionCall(setting, local))
+                elif _SESSION_LOCK.fullmatch(words[-1]):
+                    session_calls.append(SessionCall())
                 if not is_of_server(words[-2] if len(words) > 1 else None, words[-1]):
                     is_plain = all(map(_PLAIN_NAME.fullmatch, words))
                     calls[f"{'.'.join(words)}()" if is_plain else '"..."()'] = None
 
     Effects()(statement)
-    return writes, tuple(calls)
+    return writes, tuple(calls), tuple(session_calls)
+
+
+def _constant(node: Any) -> str | int:
+    """The text of an argument, or the number of its parameter, casts aside; empty: neither."""
+    while type(node).__name__ == "TypeCast":
+        node = node.arg
+    if type(node).__name__ == "ParamRef":
+        return int(node.number)
+    value = node.val if type(node).__name__ == "A_Const" else None
+    kind = type(value).__name__
+    if kind == "Boolean":
+        return "true" if value.boolval else "false"
+    return str(value.sval) if kind == "String" else ""
 
 
 def _is_to_server(statement: Any, text: str) -> bool:

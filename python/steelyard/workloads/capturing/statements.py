@@ -120,7 +120,7 @@ def statements(
     at all, in an entry of its own afterwards.
     """
     ledger = ledger if ledger is not None else CaptureLedger()
-    for event in _Reader(ledger).events(without_workers(entries)):
+    for event in _Reader(ledger).events(without_workers(ledger.completeness.count_gaps(entries))):
         if isinstance(event, SessionEnd):
             yield event
             continue
@@ -227,6 +227,7 @@ class _Reader:
         session = self._of(entry)
         if session.waiting is None:
             session.alone.append((ms, entry.vxid))
+            yield from self._unnamed(entry, keep=_STEPS)
             return
         self._timed += 1
         whole_ms = (session.waiting.duration_ms or 0.0) + ms

@@ -70,6 +70,17 @@ def test_line_ends_of_other_systems_are_read(tmp_path: Path, end: str) -> None:
     assert texts(entries(tmp_path, own.replace("\n", end))) == [f"select {n}" for n in range(3)]
 
 
+@pytest.mark.parametrize("headings", ["", "log_time,user_name\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n"])
+def test_line_feeds_of_values_are_no_line_ends_of_the_file(
+    tmp_path: Path, end: str, headings: str
+) -> None:
+    """Windows writes a carriage return before each, within values too."""
+    written = ["select 'a\n\nb'", "select 'a\r\nb'", "select '\r', 'a\r'", "select 'a\n'"]
+    own = headings + "".join(csv(n, text) for n, text in enumerate(written))
+    assert texts(entries(tmp_path, own.replace("\n", end))) == written
+
+
 @pytest.mark.parametrize("write", [csv, stderr])
 def test_carriage_returns_alone_are_refused(tmp_path: Path, write: object) -> None:
     own = "".join((csv if write is csv else stderr)(n, f"select {n}") for n in range(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,32 @@ def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
         assert len(texts(entries(tmp_path, other + own))) == 4
 
 
+@pytest.mark.parametrize(
+    ("envelope", "path", "selection"),
+    [
+        # Loki, Elasticsearch, Kubernetes on Google's cloud, CloudNativePG there, and Supabase.
+        (lambda n: {"labels": {"app": "db"}, "line": stderr(n, f"select {n}")}, ".line", "-r"),
+        (lambda n: {"_source": {"message": stderr(n, "select 1")}}, "._source.message", "-r"),
+        (lambda n: {"jsonPayload": {"log.original": stderr(n, "select 1")}},
+         '.jsonPayload["log.original"]', "-r"),
+        (lambda n: {"jsonPayload": json.loads(cnpg(n, "select 1"))}, ".jsonPayload.record", "-c"),
+        (lambda n: {"id": n, "event": [{"text": message(f"select {n}")}]}, ".event[0].text", "-r"),
+    ],
+)  # fmt: skip
+def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
+    tmp_path: Path, envelope: Callable[[int], dict[str, object]], path: str, selection: str
+) -> None:
+    others = [json.dumps(envelope(n)) + "\n" for n in range(9)]
+    for log in ("".join(others), f"[{','.join(others)}]", jsonlog(0, "select 1") + "".join(others)):
+        with pytest.raises(UsageError, match="9 of its objects have a statement") as refused:
+            entries(tmp_path, log)
+        assert refused.value.detail == f"It is in {path}."
+        assert f"jq {selection} '.. | objects | ({path})? // empty'" in str(refused.value.hint)
+    own = "".join(jsonlog(n, f"select {n}") for n in range(60))
+    counted = {CAPTURED: 60, StatementOutcome.OTHER_FORMAT: 2}
+    assert outcomes(tmp_path, own + "".join(others[:2])) == counted
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("ab \t'\u00fc"), max_size=12), min_size=1, max_size=6),
@@ -98,6 +125,13 @@ def test_envelopes_without_line_feeds_are_a_line_each(tmp_path: Path) -> None:
             field.update({key: value} | ({"partial_message": "true"} if len(value) > 1 else {}))
         text = "".join(json.dumps(field) + "\n" for field in fields)
         assert texts(entries(tmp_path, text)) == [long]
+
+
+def test_a_carriage_return_at_the_end_takes_no_time_from_its_line(tmp_path: Path) -> None:
+    line = f"[100] LOG:  {message('select 1')}\r\n"
+    read = entries(tmp_path, docker(line) * 2, prefix="[%p] ")
+    assert texts(read) == ["select 1"] * 2
+    assert all(entry.seconds for entry in read)
 
 
 def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:

@@ -103,3 +103,18 @@ def test_a_log_of_mysql_is_called_so(tmp_path: Path, log: str) -> None:
     with pytest.raises(UsageError, match="one of MySQL or MariaDB") as refused:
         entries(tmp_path, log * 3)
     assert "steelyard drive mysql://" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    "export",
+    [
+        "userid,dbid,toplevel,queryid,query,calls\n10,5,t,7,select a from t where id = $1,900\n",
+        " queryid |              query              | calls\n"
+        "---------+---------------------------------+-------\n"
+        "       7 | select a from t where id = $1   |   900\n(1 row)\n",
+    ],
+)
+def test_an_export_of_counted_statements_is_called_so(tmp_path: Path, export: str) -> None:
+    with pytest.raises(UsageError, match="an export of counted statements") as refused:
+        entries(tmp_path, export)
+    assert "capture DSN" in str(refused.value.hint)

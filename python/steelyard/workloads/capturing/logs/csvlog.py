@@ -41,6 +41,7 @@ _BEGINNING = re.compile(
 )
 
 _TIME = re.compile(r'"?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^",\n:\[]*"?(?:,|\n?$)')
+_END = re.compile(r"\r+\n\Z")
 _CUT = LogEntry("", 0.0, "LOG", "", "", whole=False)
 
 
@@ -114,10 +115,17 @@ def _by_quotes(lines: Iterable[str], *, resynchronize: bool = False) -> Iterator
         parts.append(line)
         is_open ^= _is_open(line)
         if not is_open:
-            yield first, "".join(parts)
+            yield first, _with_line_feeds("".join(parts))
             parts = []
     if parts:
         yield first, "".join(parts)
+
+
+def _with_line_feeds(text: str) -> str:
+    """A whole text as the server wrote it: where its file has other line ends (Windows), values
+    have them too in place of their line feeds."""
+    end = _END.search(text) if text.endswith("\r\n") else None
+    return text if end is None else text.replace(end[0], "\n")
 
 
 def _read(path: Path, lines: Iterable[str]) -> Iterator[LogEntry]:

@@ -46,6 +46,10 @@ class LogEntry:
     """Whether what syslog escaped in it cannot be told from text that looks so."""
     other_format: bool = False
     """Whether it is a line of another format, with a statement that is not read."""
+    number: int = 0
+    """By which the server counts what a session writes, of its last line; 0: it is not known."""
+    numbers: int = 1
+    """How many it has: a DETAIL may have one of its own."""
 
 
 def seconds_of(stamp: str) -> float:
@@ -114,4 +118,10 @@ def entry_of(fields: Mapping[str, Any], names: Names) -> LogEntry:
         context=word("context"),
         vxid=word("virtual_transaction_id") or word("vxid"),
         of_worker=word("backend_type") == WORKER,
+        number=number_of(word("session_line_num") or word("line_num")),
     )
+
+
+def number_of(text: str) -> int:
+    """Of a line; 0: it is none."""
+    return int(text) if text.isascii() and text.isdecimal() else 0

@@ -24,7 +24,12 @@ from steelyard.workloads.capturing.logs.entry import (
     seconds_of,
 )
 from steelyard.workloads.capturing.logs.opening import codec_of
-from steelyard.workloads.capturing.logs.other_lines import holds_statement
+from steelyard.workloads.capturing.logs.other_lines import (
+    StatementPlace,
+    are_few,
+    holds_statement,
+    statement_place,
+)
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
 
@@ -212,6 +217,10 @@ class _Records:
     parts: dict[tuple[Source, str], str] = field(default_factory=dict)
     """By where they are from, and by stream."""
     objects: int = 0
+    others: int = 0
+    """Objects with a statement where none is looked for."""
+    first: tuple[int, StatementPlace] = (0, StatementPlace(""))
+    """The first of them, by its number, and where it has it."""
     missing: dict[Source, UsageError] = field(default_factory=dict)
     """By where it is from, the first line that journald has not written as text."""
 
@@ -235,8 +244,20 @@ class _Records:
         if isinstance(content, LogEntry):
             if self.server.takes(source, f"{content.severity}:  {content.message}"):
                 yield content
-        elif content is not None and self.server.takes(source, content):
+        elif content is None:
+            yield from self._elsewhere(value)
+        elif self.server.takes(source, content):
             yield from _lines(content, *_time_of(value))
+
+    def _elsewhere(self, value: Mapping[str, Any]) -> Iterator[LogEntry]:
+        """What counts an object that has a statement, and no text or entry that is read."""
+        if any(isinstance(value.get(name), str | list) for name in _TEXTS):
+            return
+        place = statement_place(value)
+        if place is not None:
+            self.first = (self.objects, place) if not self.others else self.first
+            self.others += 1
+            yield LogEntry("", 0.0, "LOG", "", "", other_format=True)
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""
@@ -294,7 +315,16 @@ class _Records:
         return self.feeds or len(text.encode(errors="replace")) == _PART_BYTES
 
     def end(self) -> Iterator[Record]:
-        """Lines whose last part is not there. UsageError: a line of the server is not."""
+        """Lines whose last part is not there. UsageError: a line of the server is not, or many
+        statements are where none is looked for."""
+        if not are_few(self.others, self.objects):
+            number, place = self.first
+            raise UsageError(
+                f'could not read log "{self.path}": {self.others} of its objects have a statement '
+                f"where none is looked for, the first is object {number}",
+                detail=f"It is in {place.path}.",
+                hint=f"{place.selection} writes what is there alone.",
+            )
         for source, refusal in self.missing.items():
             if self.server.is_from(source):
                 raise refusal

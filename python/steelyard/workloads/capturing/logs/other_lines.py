@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.entry import LogEntry
@@ -19,6 +23,11 @@ _STATEMENT = re.compile(
 _EXECUTED = re.compile(f"^{_MESSAGE}")
 _FEW = 2
 _FEW_SHARE = 0.05
+
+
+def are_few(others: int, count: int) -> bool:
+    """Whether so many of a log's entries may be left out, and counted."""
+    return others <= max(_FEW, _FEW_SHARE * count)
 
 
 @functools.cache
@@ -42,6 +51,46 @@ def holds_statement(line: str) -> bool:
     return entry.severity == "STATEMENT" or _EXECUTED.match(entry.message) is not None
 
 
+_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class StatementPlace:
+    """Where in an object a text is that seems to be of a statement, as jq writes it."""
+
+    path: str
+    is_entry: bool = False
+    """Whether an entry is there, its fields apart."""
+
+    @property
+    def selection(self) -> str:
+        """What writes what is there, of every object of a log."""
+        option = "-c" if self.is_entry else "-r"
+        return f"jq {option} {shlex.quote(f'.. | objects | ({self.path})? // empty')} LOG > NEW"
+
+
+def statement_place(value: Any, path: str = "") -> StatementPlace | None:
+    """The first one in a value; None: there is none."""
+    if isinstance(value, str):
+        return StatementPlace(path) if holds_statement(value) else None
+    for step, inner in _beneath(value, path):
+        place = statement_place(inner, step)
+        if place is not None:
+            is_entry = isinstance(value, Mapping) and "error_severity" in value
+            return StatementPlace(path, is_entry=True) if is_entry else place
+    return None
+
+
+def _beneath(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            is_plain = _PLAIN_KEY.fullmatch(key) is not None
+            yield (f"{path}.{key}" if is_plain else f"{path or '.'}[{json.dumps(key)}]"), inner
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield f"{path}[{number}]", inner
+
+
 @dataclass
 class OtherLines:
     """Counts the statements of a file in lines of another format beside those that are read."""
@@ -61,7 +110,7 @@ class OtherLines:
 
     def require_few(self) -> None:
         """UsageError: they are too many to be left out."""
-        if self.others <= max(_FEW, _FEW_SHARE * (self.others + self.entries)):
+        if are_few(self.others, self.others + self.entries):
             return
         number, beginning = self.first
         raise UsageError(

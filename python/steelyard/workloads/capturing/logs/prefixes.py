@@ -28,7 +28,7 @@ _ESCAPES = {
     "i": r"(?:.*?)",
     "e": r"(?:[0-9A-Z]{5})",
     "c": r"(?P<session>[0-9a-f]+\.[0-9a-f]+)",
-    "l": r"(?:\d+)",
+    "l": r"(?P<number>\d+)",
     "s": rf"(?:{_TIME})",
     "v": r"(?P<vxid>[\d/]*)",
     "x": r"(?:\d+)",
@@ -85,6 +85,8 @@ _OF_MYSQL = re.compile(
     r"|\S*(?:mysqld|mariadbd)\S*, Version: "
 )
 """Lines of its slow log and its general log."""
+_OF_COUNTERS = re.compile(r"(?=.*\bqueryid\b)(?=.*\bcalls\b)", re.IGNORECASE)
+"""The headings of an export of the statements that a server counted."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
 _LONGEST_PREFIX = 60
 
@@ -208,6 +210,11 @@ def prefixes_of(
             f'could not read log "{path}": it is one of MySQL or MariaDB',
             hint="Logs of PostgreSQL alone become workloads. Scripts of your own drive such a "
             "server: steelyard drive mysql://USER@HOST/DATABASE -f SCRIPT",
+        )
+    if required and not most and any(map(_OF_COUNTERS.match, head)):
+        raise UsageError(
+            f'could not read log "{path}": it is an export of counted statements',
+            hint="Their server itself, in place of the log, is captured by its counts: capture DSN",
         )
     if required and not most:
         raise UsageError(

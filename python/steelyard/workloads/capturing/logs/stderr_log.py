@@ -12,6 +12,7 @@ from steelyard.workloads.capturing.logs.entry import (
     WORKER,
     LogEntry,
     is_exact,
+    number_of,
     seconds_of,
     starts_with_stamp,
     zone_of,
@@ -43,6 +44,8 @@ class LogLine:
     whole: bool = True
     doubtful: bool = False
     """Whether what was escaped in it cannot be told from text that looks so."""
+    number: int = 0
+    """Of its message, as an envelope says it; 0: it does not."""
 
 
 @dataclass
@@ -169,10 +172,12 @@ class _Reader:
         session = fields.get("session") or fields.get("process") or block.line.session
         label = english_words().get(fields["severity"], fields["severity"])
         first = fields["message"]
+        number = number_of(fields.get("number", "")) or block.line.number
         if label in _OTHER_DETAILS:
+            self._complete(session, number)
             return
         if (name := _DETAILS.get(label)) is not None:
-            self._complete(session, name, "\n".join([first, *block.more]), block)
+            self._complete(session, number, block, **{name: "\n".join([first, *block.more])})
             return
         message = "\n".join([_without_sqlstate(first), *block.more])
         stamp, seconds = fields.get("time", ""), fields.get("seconds", "")
@@ -192,20 +197,25 @@ class _Reader:
                 exact=_is_exact(stamp, seconds, block.line),
                 zone=zone_of(stamp),
                 doubtful=block.doubtful,
+                number=number,
             )
         )
 
-    def _complete(self, session: str, name: str, text: Any, block: _Block) -> None:
-        """Add what belongs to the latest entry of a session."""
+    def _complete(
+        self, session: str, number: int, block: _Block | None = None, **texts: Any
+    ) -> None:
+        """Add what belongs to the latest entry of a session; without a block its number alone."""
         latest = self._latest
         for index in range(len(latest) - 1, -1, -1):
             entry = latest[index]
             if entry.session == session and not entry.other_format:
                 latest[index] = replace(
                     entry,
-                    whole=entry.whole and block.whole,
-                    doubtful=entry.doubtful or block.doubtful,
-                    **{name: text},
+                    whole=entry.whole and (block is None or block.whole),
+                    doubtful=entry.doubtful or (block is not None and block.doubtful),
+                    number=number or entry.number,
+                    numbers=entry.numbers + (number > entry.number > 0),
+                    **texts,
                 )
                 return
 

@@ -212,8 +212,9 @@ class _Reader:
         seconds, exact = _time(match["time"])
         exact = exact and match["colour"] is None  # Heroku writes zeros behind whole seconds
         whole = raw.endswith("\n")
+        written = int(match["number"] or 0)
         for number, piece in enumerate(split_lines(text, self._begins)):
-            line = LogLine(piece, process, seconds, exact, whole)
+            line = LogLine(piece, process, seconds, exact, whole, number=written)
             if not number and message.lines and not self._is_line(piece):
                 before = message.lines.pop()
                 line = replace(line, text=before.text + piece)
