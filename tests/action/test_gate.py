@@ -127,8 +127,8 @@ def test_inconclusive_says_how_many_more_minutes_would_settle_it(
 def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_not(
     weighed: Gate, tmp_path: Path
 ) -> None:
-    keys = ("--set", "workload.scale=1\n\nworkload.clients=2\n")
-    weighed(*keys)
+    load = ("--set", "workload.scale=1\n\nworkload.clients=2\n")
+    weighed(*load)
     first, second = calls(tmp_path)
     assert first[first.index("--control") + 1] == first[first.index("--arm") + 1] == "base"
     assert second[second.index("--arm") + 1] == "head"
@@ -138,12 +138,12 @@ def test_the_first_run_on_a_kind_of_runner_weighs_equal_arms_and_later_ones_do_n
         ]  # fmt: skip
     assert "--fail-if" not in first
     assert "read equal arms as -1.5 % to +1.2 %; it sees ±2.1 %" in gate_outputs(tmp_path)[1]
-    weighed(*keys)
+    weighed(*load)
     assert len(calls(tmp_path)) == 3
     assert "it sees ±2.1 %" in gate_outputs(tmp_path)[1]
     [kept] = (tmp_path / "known").glob("builds-*.json")
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "kind": "64 × another"}))
-    weighed(*keys)
+    weighed(*load)
     assert len(calls(tmp_path)) == 5
 
 
