@@ -80,7 +80,7 @@ def file_hint(path: Path) -> str:
 
 
 def refuse_encrypted_pages(path: Path, names: Iterable[str]) -> None:
-    """UsageError: of these files of a cluster one holds keys of Percona's pg_tde, by which tables of
+    """UsageError: one of a cluster's files holds keys of Percona's pg_tde, by which tables of
     a database may be encrypted: their pages hold the checksum of what they were before."""
     if any(map(_TDE_KEYS.fullmatch, names)):
         raise UsageError(
