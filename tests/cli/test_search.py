@@ -152,9 +152,7 @@ def test_the_searchs_figure_and_the_fresh_one_have_one_sign_and_name_their_metri
     """Of a time that a candidate takes less of, both are below 0."""
     higher = metric == "throughput"
     ends = (15.0, 20.0, 25.0) if higher else (-25.0, -20.0, -15.0)
-    percents = dict(
-        zip(("low_percent", "estimate_percent", "high_percent"), ends, strict=True)
-    )
+    percents = dict(zip(("low_percent", "estimate_percent", "high_percent"), ends, strict=True))
     line = contrast(
         "trial-1", [log_ratio] * 2, ["complete"] * 2, metric=metric, higher_is_better=higher,
         verdict=verdict, **percents,

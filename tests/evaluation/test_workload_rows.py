@@ -75,7 +75,7 @@ def test_what_is_excluded_from_the_mean_comes_last_and_says_so_on_page_and_termi
 
 
 def test_on_a_terminal_queries_have_their_arms_over_them_and_say_which_did_not_finish() -> None:
-    """The times of two arms against one control: three tables' worth of numbers, told apart."""
+    """The times of two arms against one control: a table of each."""
     rows = query_rows([queries(number, 60_000_000, 1) for number in range(10)], "on", "off")
     others = [row.model_copy(update={"arm": "other", "arm_unfinished": 0}) for row in rows]
     verdict = verdict_of(line_of(), queries=(*rows, *others))
@@ -84,10 +84,12 @@ def test_on_a_terminal_queries_have_their_arms_over_them_and_say_which_did_not_f
     assert lines[first + 1].startswith("q01 10 ms 10 ms")
     assert lines[first + 2].startswith("q02 20 ms 60 ms +200")
     assert lines[first + 3] == "not finished: 10 in off; counted with their time until then"
-    assert lines[first + 4] == "time of a query on other change"
+    assert lines[first + 4 : first + 6] == ["queries in other", "time of a query on other change"]
     assert not any(line.startswith("not finished") for line in lines[first + 4 :])
     for width in (50, 60, 80):
-        assert max(map(len, render_verdict(verdict, width).splitlines())) <= width
+        narrow = render_verdict(verdict, width).partition("queries in ")[2].partition("\n\n")[0]
+        assert max(map(len, narrow.splitlines())) <= width
+        assert "\nqueries in other\n" in narrow
 
 
 def measured(**facts: Any) -> SliceLine:

@@ -80,7 +80,9 @@ def query_lines(verdict: Verdict, width: int) -> list[str]:
     """A row a query in every arm, where each was a slice of its own, and below it what was not
     finished in which arm."""
     lines: list[str] = []
-    for arm in dict.fromkeys(row.arm for row in verdict.queries):
+    arms = dict.fromkeys(row.arm for row in verdict.queries)
+    for arm in arms:
+        lines += wrapped(f"queries in {arm}", width, "") if len(arms) > 1 else []
         about = [row for row in verdict.queries if row.arm == arm]
         rows = query_rows(about)
         head, *table = contrast_table("time of a query", about[0].control, arm, rows, width)
