@@ -99,6 +99,9 @@ class SettingRules:
             return True
         if "." in name and ABSENT in (ours, theirs) and not self.preloading.isdisjoint(declared):
             return True
+        switch = self.switch_of(name)
+        if switch is not None and switch.name in declared:
+            return True
         causes = self.derived.get(name)
         if causes is None:
             return False

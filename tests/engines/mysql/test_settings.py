@@ -75,6 +75,7 @@ def test_an_option_is_reported_without_what_may_stand_before_it(name: str, repor
         (("slow_query_log", "log_slow_query"), "slow_query_log", None),  # MariaDB from 10.11 on
         (("slow_query_log", "log_slow_query"), "log_slow_query", "slow_query_log"),
         (("long_query_time", "log_slow_query_time"), "long-query-time", "long_query_time"),
+        (("tmp_table_size", "tmp_memory_table_size"), "tmp_table_size", None),  # MariaDB
     ],
 )
 def test_a_setting_that_a_server_reports_by_two_names_is_one_difference(
@@ -212,6 +213,26 @@ def test_what_follows_from_a_setting_follows_however_that_is_spelt() -> None:
     differences = compare(ours, theirs, {"innodb-buffer-pool-size"}, SETTING_RULES)
     assert differences.derived == [("innodb_buffer_pool_instances", "1", "8")]
     assert not differences.undeclared
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "ours", "theirs"),
+    [
+        ("log_bin", "version", "5.7.29", "5.7.29-log"),
+        ("slow-query-log", "version", "10.11.19-MariaDB", "10.11.19-MariaDB-log"),
+        ("performance_schema", "performance_schema_max_table_handles", "-1", "0"),
+        ("performance_schema", "performance_schema_events_waits_history_size", "-1", "10"),
+        ("query_cache_size", "query_cache_type", "OFF", "ON"),
+        ("table_open_cache", "table_open_cache_instances", "4", "8"),
+        ("expire_logs_days", "binlog_expire_logs_seconds", "0", "259200"),
+    ],
+)
+def test_what_servers_were_seen_to_change_with_a_setting_follows_from_it(
+    declared: str, name: str, ours: str, theirs: str
+) -> None:
+    differences = compare({name: ours}, {name: theirs}, {declared}, SETTING_RULES)
+    assert differences.derived == [(name, ours, theirs)]
+    assert compare({name: ours}, {name: theirs}, {"innodb_doublewrite"}, SETTING_RULES).undeclared
 
 
 def test_what_the_server_works_out_follows_from_what_was_set() -> None:

@@ -14,7 +14,6 @@ from steelyard.engines.postgres.settings import SETTING_RULES as OF_POSTGRES
 from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.running.preparing.needs import (
     arms_left_out,
-    idle_settings,
     require_abilities,
     require_effects,
     settings_of_unloaded,
@@ -338,47 +337,6 @@ def test_a_setting_that_a_loaded_module_has_not_is_refused_with_the_near_one() -
         settings_of_unloaded(study, reported, OF_POSTGRES, [READS])
     assert refused.value.hint == 'Perhaps you meant "auto_explain.log_analyze".'
     assert "There are auto_explain.log_analyze, auto_explain.log_timing." in str(refused.value)
-
-
-OFF = {
-    "log_bin": "OFF",
-    "query_cache_type": "OFF",
-    "slow_query_log": "OFF",
-    "thread_handling": "one-thread-per-connection",
-}
-"""As MariaDB's servers begin."""
-
-
-@pytest.mark.parametrize(
-    ("changes", "control", "arm", "idle"),
-    [
-        (["arm.settings.sync_binlog=0"], OFF, OFF, {"sync_binlog"}),
-        (["control.settings.Loose-Sync-Binlog=1"], OFF, OFF, {"sync_binlog"}),
-        (  # also beside what acts
-            ["arm.settings.binlog_format=ROW", "arm.settings.innodb_io_capacity=400"],
-            OFF, OFF, {"binlog_format"},
-        ),
-        (["arm.settings.log_slow_query_time=0"], OFF, OFF, {"long_query_time"}),
-        (["arm.settings.thread_pool_size=8"], OFF, OFF, {"thread_pool_size"}),
-        (["arm.settings.query_cache_size=64M"], OFF, OFF, {"query_cache_size"}),
-        (["arm.settings.query_cache_size=64M"], OFF, {**OFF, "query_cache_type": "ON"}, set()),
-        (["arm.settings.query_cache_type=ON"], OFF, OFF, set()),
-        (["arm.settings.sync_binlog=0"], {"log_bin": "ON"}, {"log_bin": "ON"}, set()),
-        (["settings.sync_binlog=0", "arm.settings.innodb_io_capacity=400"], OFF, OFF, set()),
-        (["arm.settings.sync_binlog=0"], {}, {}, set()),
-        (["arm.settings.long_query_time=0", "arm.sql=SET GLOBAL slow_query_log = ON"],
-         OFF, OFF, set()),
-    ],
-)  # fmt: skip
-def test_a_setting_whose_switch_is_off_in_both_arms_has_no_effect(
-    changes: list[str], control: dict[str, str], arm: dict[str, str], idle: set[str]
-) -> None:
-    """Their servers report the difference, and do the same."""
-    study = differing(*changes)
-    [alone] = study.arms
-    reported = {study.control.name: control, alone.name: arm}
-    assert {*idle_settings(study, reported, SETTING_RULES, [READS])[alone.name]} == idle
-    assert idle_settings(study, reported, OF_POSTGRES, [READS]) == {alone.name: {}}
 
 
 @pytest.mark.parametrize(

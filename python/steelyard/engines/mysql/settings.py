@@ -92,6 +92,7 @@ _SECOND_NAMES = {
     "log_slow_query": "slow_query_log",
     "log_slow_query_file": "slow_query_log_file",
     "log_slow_query_time": "long_query_time",
+    "tmp_memory_table_size": "tmp_table_size",
     "tx_isolation": "transaction_isolation",
     "tx_read_only": "transaction_read_only",
 }
@@ -158,13 +159,13 @@ SETTING_RULES = SettingRules(
         ),
         "performance_schema_": Switch("performance_schema", "OFF", "performance_schema=ON"),
         **dict.fromkeys(
-            ("query_cache_limit", "query_cache_min_res_unit", "query_cache_size")
-            + ("query_cache_strip_comments", "query_cache_wlock_invalidate"),
+            {"query_cache_limit", "query_cache_min_res_unit", "query_cache_size"}
+            | {"query_cache_strip_comments", "query_cache_wlock_invalidate"},
             _QUERY_CACHE,
         ),
         **dict.fromkeys(
-            ("log_queries_not_using_indexes", "log_slow_", "long_query_time")
-            + ("log_throttle_queries_not_using_indexes", "min_examined_row_limit"),
+            {"log_queries_not_using_indexes", "log_slow_", "long_query_time"}
+            | {"log_throttle_queries_not_using_indexes", "min_examined_row_limit"},
             _SLOW_LOG,
         ),
         "thread_pool_": Switch(
@@ -176,6 +177,8 @@ SETTING_RULES = SettingRules(
     # sql/mysqld.cc (adjust_related_options) and the performance schema's pfs_autosize.cc of 5.7.
     derived={
         "back_log": _CONNECTIONS,
+        "binlog_expire_logs_seconds": frozenset({"expire_logs_days"}),
+        "expire_logs_days": frozenset({"binlog_expire_logs_seconds"}),
         "host_cache_size": _CONNECTIONS,
         "innodb_buffer_pool_chunk_size": _SIZES_POOL,
         "innodb_buffer_pool_instances": _SIZES_POOL,
@@ -193,13 +196,17 @@ SETTING_RULES = SettingRules(
         "innodb_redo_log_capacity": frozenset({DEDICATED}),
         "max_allowed_packet": frozenset({"net_buffer_length"}),
         "open_files_limit": _CONNECTIONS,
-        "performance_schema_accounts_size": _CONNECTIONS | {"performance_schema"},
-        "performance_schema_hosts_size": _CONNECTIONS | {"performance_schema"},
-        "performance_schema_users_size": _CONNECTIONS | {"performance_schema"},
-        "performance_schema_digests_size": _CONNECTIONS | {"performance_schema"},
+        "performance_schema_accounts_size": _CONNECTIONS,
+        "performance_schema_hosts_size": _CONNECTIONS,
+        "performance_schema_users_size": _CONNECTIONS,
+        "performance_schema_digests_size": _CONNECTIONS,
+        "query_cache_type": frozenset({"query_cache_size"}),
         "table_definition_cache": _CONNECTIONS,
         "table_open_cache": _CONNECTIONS,
+        "table_open_cache_instances": _CONNECTIONS,
         "thread_cache_size": _CONNECTIONS,
+        # It ends in -log where one of them is on (make_version_string of sql/mysqld.cc).
+        "version": frozenset({"general_log", _BINARY_LOG, "slow_query_log"}),
     },
 )
 
