@@ -59,7 +59,7 @@ class BuildComparison:
         rules = engine.setting_rules
         acting = {
             name: value
-            for name, value in settings[0].items()
+            for name, value in (settings[0] if settings else {}).items()
             if name in rules.of_stored_values or rules.of_statistics.get(name, value) != value
         }
         alike = {

@@ -30,9 +30,7 @@ def test_statistics_that_an_upgrade_does_not_carry_over_are_of_the_servers_targe
     upgrader = SimpleNamespace(new=new, settings=settings, account=None, environment={})
     slot = SimpleNamespace(socket_directory=tmp_path, port=1)
     monkeypatch.setattr(carrying, "run_timed", lambda *_: SimpleNamespace(status=0))
-    carrying._gather(
-        cast(Any, upgrader), cast(Any, cluster), cast(Any, slot), lambda _: None
-    )
+    carrying._gather(cast(Any, upgrader), cast(Any, cluster), cast(Any, slot), lambda _: None)
     assert started == [{**carrying._QUIET, **target}]
 
 
