@@ -268,7 +268,7 @@ def _constant(node: Any) -> str | int:
         node = node.arg
     if type(node).__name__ == "ParamRef":
         return int(node.number)
-    value = node.val if type(node).__name__ == "A_Const" else None
+    value: Any = node.val if type(node).__name__ == "A_Const" else None
     kind = type(value).__name__
     if kind == "Boolean":
         return "true" if value.boolval else "false"
