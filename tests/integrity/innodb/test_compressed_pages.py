@@ -1,13 +1,12 @@
-"""Pages that a server compressed or encrypted are verified, or named as not verified."""
+"""Pages that a server compressed one by one are verified, or named as not verified."""
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from integrity.innodb.instances import downloaded, instance, make_table, unpack
+from integrity.innodb.instances import instance, make_table, unpack
 from own_cache import open_directory
 from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
 
@@ -39,35 +38,6 @@ def test_compressed_pages_are_sound_or_named(name: str) -> None:
         assert any("are compressed" in note for note in outcome.notes) == (wanted == UNVERIFIED)
         if wanted != UNVERIFIED:
             assert _bad_with_a_bit_flipped(one.data, "d/t.ibd") == {("d/t.ibd", 9)}
-
-
-def test_pages_encrypted_under_full_crc32_are_verified() -> None:
-    with open_directory() as home:
-        trees = unpack(home)
-        package = downloaded(home / "plugins", "mariadb-server")
-        subprocess.run(["dpkg", "-x", package, home / "plugins/tree"], check=True)
-        (home / "keys").write_text(f"1;{'a7' * 16}\n", encoding="utf-8")
-        subprocess.run(["chmod", "-R", "a+rX", home], check=True)
-        [plugin] = (home / "plugins/tree").rglob("file_key_management.so")
-        options = (
-            f"--plugin-dir={plugin.parent}",
-            "--plugin-load-add=file_key_management",
-            f"--file-key-management-filename={home / 'keys'}",
-        )
-        one = instance(trees, home / "i", *options, maria=True)
-        with one.running() as connection:
-            connection.cursor().execute("create database d")
-            connection.select_db("d")
-            make_table(connection, "t", "encrypted=yes", 300)
-            make_table(connection, "both", "encrypted=yes page_compressed=1", 300)
-        content = (one.data / "d/t.ibd").read_bytes()
-        assert content[9 * 16384 : 9 * 16384 + 4] == (1).to_bytes(4, "big"), "the key's version"
-        outcome = scrub_innodb(InnodbRequest(one.data), lambda *_: None)
-        assert (outcome.bad, outcome.not_verified) == ((), 0)
-        for name in ("d/t.ibd", "d/both.ibd"):
-            [table] = [each for each in outcome.tablespaces if each.path == name]
-            assert table.pages["full_crc32"] > 50, table.pages
-        assert _bad_with_a_bit_flipped(one.data, "d/t.ibd") == {("d/t.ibd", 9)}
 
 
 def _bad_with_a_bit_flipped(data: Path, label: str) -> set[tuple[str, int]]:
