@@ -53,7 +53,7 @@ def test_a_cluster_is_taken_in_asked_and_planned_in_whatever_encoding(
         assert name == f"q: {script.removesuffix(';')}"
         assert f"Filter: (word = '{word}'::text)" in plan
         settings = copy.settings()
-        assert (settings["client_encoding"], settings["server_encoding"]) == (cluster, cluster)
+        assert (settings["client_encoding"], settings["server_encoding"]) == (database,) * 2
         with connected(replace(copy.address, database="steelyard")) as session:
             assert session.execute("SHOW server_encoding").fetchall() == [(database,)]
     finally:
