@@ -23,9 +23,18 @@ from steelyard.record.record import FORMAT, Record
 from steelyard.verdict.rejudge import rejudge
 
 Unpack = Callable[[str], Path]
-CHANGED = {"checksums-rw": {"pages": None}, "read-after-insert": {"pages": None}}
-"""What is judged otherwise on purpose since they were made: the processor time of a verified page
-is not told where the arm that verifies also logs images of pages."""
+CHANGED = {
+    "calibrate-whole": {
+        "contrasts[0].threats[1].advice": "weigh 30 epochs (--set budget.epochs=30): with 8 to 18 "
+        "epochs equal arms are called different in 6–9 % of weighings, with 30 in 5 %; with any "
+        "number arms that differ by the margin are called equivalent in 8–10 %"
+    },
+    "checksums-rw": {"pages": None},
+    "read-after-insert": {"pages": None},
+}
+"""What is judged otherwise on purpose since they were made: the advice on skewed epochs says what
+to type; the processor time of a verified page is not told where the arm that verifies also logs
+images of pages."""
 
 
 def read(directory: Path) -> RecordContents:

@@ -178,7 +178,7 @@ def test_a_turn_that_begins_within_a_cycle_has_no_whole_cycles_and_is_cut_off(
         assert (off_turn.end, off_turn.at_checkpoint) == ("longest", False)
         assert (off_turn.cycles, off_turn.whole_cycles) == (2, 1)
         lasted_ns = off_turn.seconds[-1].end_ns - off_turn.seconds[0].start_ns
-        assert lasted_ns == pytest.approx(45 * S, abs=S)
+        assert lasted_ns == pytest.approx(90 * S, abs=S)
     [told] = [
         x for x in verdict["contrasts"][0]["threats"] if x["name"] == "no checkpoint in a turn"
     ]
@@ -204,7 +204,7 @@ def test_an_arm_without_checkpoints_begins_as_late_and_is_measured_as_long_as_th
         "begin_ns": 30 * S, "wait_ns": 0, "least_ns": 30 * S, "longest_ns": 30 * S
     }  # fmt: skip
     assert limits["on"] == {
-        "begin_ns": 15 * S, "wait_ns": 45 * S, "least_ns": 22.5 * S, "longest_ns": 45 * S
+        "begin_ns": 15 * S, "wait_ns": 45 * S, "least_ns": 22.5 * S, "longest_ns": 90 * S
     }  # fmt: skip
     for turn in turns_of(tmp_path):
         if turn["arm"] == "off":

@@ -68,7 +68,7 @@ def test_what_an_arms_own_sql_sets_for_its_database_is_a_declared_difference(
     study = study_of(control={"name": "before"}, arms=[{"name": "after", "sql": [statement]}])
     settings = {"before": {"jit": "on"}, "after": {"jit": "off"}}
     identities = dict.fromkeys(settings, NOOP_IDENTITY)
-    arms = SimpleNamespace(settings=settings, identities=identities, unloaded={})
+    arms = SimpleNamespace(settings=settings, identities=identities, idle={})
     slots = SimpleNamespace(setting_rules=SettingRules(), residency="slices")
     builds = SimpleNamespace(declared=lambda name: set())
     setup = SimpleNamespace(study=study, slots=slots, builds=builds)
