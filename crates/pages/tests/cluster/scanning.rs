@@ -262,6 +262,8 @@ fn of_an_archive_only_the_stretch_is_dropped_again() {
         return; // a file system in memory, or a kernel that would not say
     }
     let mut file = fs::File::open(&path).expect("open");
+    // What is read ahead may come after it was counted.
+    advise(&file, libc::POSIX_FADV_RANDOM);
     file.read_exact(&mut vec![0; warm.len()]).expect("read");
     let mut segments = made.walk().segments;
     segments[0].offset = warm.len() as u64;
@@ -277,10 +279,16 @@ fn of_an_archive_only_the_stretch_is_dropped_again() {
 }
 
 fn drop_cache(path: &std::path::Path) {
+    advise(
+        &fs::File::open(path).expect("open"),
+        libc::POSIX_FADV_DONTNEED,
+    );
+}
+
+fn advise(file: &fs::File, advice: libc::c_int) {
     use std::os::fd::AsRawFd;
-    let file = fs::File::open(path).expect("open");
     // SAFETY: a system call with numbers alone.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
 }
 
 /// Pages of a file that the page cache holds, by mincore(2).
