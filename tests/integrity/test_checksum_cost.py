@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.integrity.checksum_cost import QUANTITIES, ChecksumCost, cost_words, last_cost
+from steelyard.integrity.checksum_cost import ChecksumCost, cost_words, last_cost
+from steelyard.model.latency_goal import METRIC_WORDS
 from steelyard.study.read import read_study, write_study
 
 
@@ -93,7 +94,7 @@ def _kept(contrast: dict[str, object]) -> ChecksumCost | None:
 @given(
     changes=CHANGES,
     control=st.sampled_from(("on", "off")),
-    metric=st.sampled_from(sorted(QUANTITIES)),
+    metric=st.sampled_from(sorted(METRIC_WORDS)),
     verdict=st.sampled_from(("slower", "faster", "equivalent", "inconclusive")),
 )
 def test_text_and_json_give_the_change_by_turning_checksums_on_with_one_sign(
@@ -118,7 +119,7 @@ def test_text_and_json_give_the_change_by_turning_checksums_on_with_one_sign(
         words,
     )
     assert match is not None, words
-    assert (match[1], match[5]) == (QUANTITIES[metric], facts["verdict"])
+    assert (match[1], match[5]) == (METRIC_WORDS[metric], facts["verdict"])
     for shown, name in zip(
         match.groups()[1:4], ("percent", "low_percent", "high_percent"), strict=True
     ):

@@ -42,6 +42,11 @@ class Switch:
     """What is set to have it on: `"slow_query_log=ON"`."""
 
 
+def _stands_for(entry: str, name: str) -> bool:
+    """Whether a setting is the one that an entry names, or begins so where that ends in `_`."""
+    return name == entry or (entry.endswith("_") and name.startswith(entry))
+
+
 @dataclass(frozen=True)
 class SettingRules:
     """Which settings of an engine may differ between two servers without being declared."""
@@ -80,15 +85,12 @@ class SettingRules:
 
     def plans(self, declared: Collection[str]) -> bool:
         """Whether one of the declared differences is meant to change plans."""
-        begun = tuple(name for name in self.planner if name.endswith("_"))
-        return any(name in self.planner or (begun and name.startswith(begun)) for name in declared)
+        return any(_stands_for(each, name) for each in self.planner for name in declared)
 
     def switch_of(self, name: str) -> Switch | None:
         """What a setting does nothing without, by the name that servers report."""
-        for begun, switch in self.switches.items():
-            if name == begun or (begun.endswith("_") and name.startswith(begun)):
-                return switch
-        return None
+        switches = (switch for each, switch in self.switches.items() if _stands_for(each, name))
+        return next(switches, None)
 
     def follows(self, difference: Difference, declared: Collection[str]) -> bool:
         """Whether a difference follows from the declared ones."""

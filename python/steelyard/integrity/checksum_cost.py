@@ -20,14 +20,9 @@ from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.outcome import ScrubRequest, scan_options
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.bounded_json import read_json
+from steelyard.model.latency_goal import METRIC_WORDS
 from steelyard.model.units import format_reading
 
-QUANTITIES = {
-    "throughput": "throughput",
-    "latency_mean": "mean latency",
-    "geometric_mean": "geometric mean time",
-}
-"""What a metric of a contrast measures, in words."""
 _TURNED = {"slower": "faster", "faster": "slower"}
 """Verdicts of an arm against its control, by those of the control against the arm."""
 
@@ -42,7 +37,7 @@ class ChecksumCost:
     high_percent: float
     workload: str
     verdict: str  # of on against off
-    metric: str = "throughput"  # a key of QUANTITIES
+    metric: str = "throughput"  # a key of METRIC_WORDS
 
     def to_json(self) -> dict[str, Any]:
         """As `drill --json` and `checksums --json` give it."""
@@ -93,7 +88,7 @@ def _cost_of(verdict: Path) -> ChecksumCost | None:
             numbers = [contrast[f"{n}_percent"] for n in ("estimate", "low", "high")]
             arm, control = arms[contrast["arm"]], arms[contrast["control"]]
             metric, judged = contrast["metric"], contrast["verdict"]
-            if metric not in QUANTITIES or judged == "invalid":
+            if metric not in METRIC_WORDS or judged == "invalid":
                 continue
             other = control.model_copy(
                 update={"name": arm.name, "checksums": not control.checksums}
@@ -133,7 +128,7 @@ def cost_words(cost: ChecksumCost | None) -> str:
         return "the change of throughput was not weighed here yet (`steelyard weigh checksums`)"
     reading = format_reading(cost.percent, cost.low_percent, cost.high_percent)
     return (
-        f"{QUANTITIES[cost.metric]} changes by {reading} "
+        f"{METRIC_WORDS[cost.metric]} changes by {reading} "
         f"({cost.verdict}; {cost.record}, workload {cost.workload})"
     )
 

@@ -56,17 +56,18 @@ def is_rate_metric(metric: str) -> bool:
     return _BEGINS.match(metric) is not None
 
 
-_WORDS = {
+METRIC_WORDS = {
     "throughput": "throughput",
     "latency_mean": "mean latency",
     "geometric_mean": "geometric mean time",
 }
+"""What a study decides by, beside rates at a limit, in words."""
 
 
 def metric_words(metric: str) -> str:
     """A metric in a sentence: `"mean latency"`, `"the rate at p99 ≤ 20 ms"`; one that no study
     decides by as it is."""
-    return f"the {metric}" if is_rate_metric(metric) else _WORDS.get(metric, metric)
+    return f"the {metric}" if is_rate_metric(metric) else METRIC_WORDS.get(metric, metric)
 
 
 def higher_is_better(metric: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from steelyard.model.latency_goal import metric_words
+from steelyard.model.latency_goal import METRIC_WORDS
 from steelyard.model.units import (
     NO_INFORMATION,
     format_digits,
@@ -28,7 +28,7 @@ MARKS = {"slower": "▼", "faster": "▲", "equivalent": "=", "inconclusive": "?
 """One sign a verdict, so that no verdict rests on colour."""
 
 QUANTITIES = {
-    **{metric: metric_words(metric) for metric in ("throughput", "latency_mean", "geometric_mean")},
+    **METRIC_WORDS,
     "cpu_us": "server CPU",
     "wal_bytes": "WAL",
 }

@@ -161,12 +161,30 @@ fn encrypted_pages_are_told_apart_where_the_tablespace_says_so() {
     assert_eq!(fault(verdict), Some(Fault::Checksum));
 }
 
-#[test]
-fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
-    let each = recorded()
+fn full_crc32_page() -> Recorded {
+    recorded()
         .into_iter()
         .find(|each| each.carried == Carried::FullCrc32 && each.place.number > 0)
-        .expect("one is recorded");
+        .expect("one is recorded")
+}
+
+/// A page made of a recorded one is sound there, and neither elsewhere nor with another bit.
+fn assert_sound_in_its_place(mut page: Vec<u8>, each: &Recorded) {
+    let found = |page: &[u8], place| judge(page, &each.layout, place);
+    assert_eq!(found(&page, each.place), Verdict::Sound(Carried::FullCrc32));
+    let number = each.place.number + 1;
+    let moved = Place {
+        number,
+        ..each.place
+    };
+    assert_eq!(fault(found(&page, moved)), Some(Fault::Misplaced));
+    page[500] ^= 1;
+    assert_eq!(fault(found(&page, each.place)), Some(Fault::Checksum));
+}
+
+#[test]
+fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
+    let each = full_crc32_page();
     let compressed = |size: usize| {
         let mut page = each.page.clone();
         page[24..26].copy_from_slice(&(1 << 15 | (size >> 8) as u16).to_be_bytes());
@@ -177,17 +195,7 @@ fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
         page[size..].fill(0);
         page
     };
-    let found = |page: &[u8], place| judge(page, &each.layout, place);
-    let mut page = compressed(1024);
-    assert_eq!(found(&page, each.place), Verdict::Sound(Carried::FullCrc32));
-    let number = each.place.number + 1;
-    let moved = Place {
-        number,
-        ..each.place
-    };
-    assert_eq!(fault(found(&page, moved)), Some(Fault::Misplaced));
-    page[500] ^= 1;
-    assert_eq!(fault(found(&page, each.place)), Some(Fault::Checksum));
+    assert_sound_in_its_place(compressed(1024), &each);
     // Not smaller than a page, or nothing at all: no size of a payload.
     for size in [0u16, 4096, 8192] {
         let mut page = each.page.clone();
@@ -195,17 +203,14 @@ fn a_page_compressed_under_full_crc32_has_its_checksum_behind_its_payload() {
         let end = page.len() - 4;
         let checksum = crc32c(&page[..end]);
         page[end..].copy_from_slice(&checksum.to_be_bytes());
-        let fault = fault(found(&page, each.place));
+        let fault = fault(judge(&page, &each.layout, each.place));
         assert_eq!(fault, Some(Fault::Checksum), "{size}");
     }
 }
 
 #[test]
 fn a_page_encrypted_under_full_crc32_is_sound_in_its_place_in_any_tablespace() {
-    let each = recorded()
-        .into_iter()
-        .find(|each| each.carried == Carried::FullCrc32 && each.place.number > 0)
-        .expect("one is recorded");
+    let each = full_crc32_page();
     let mut page = each.page.clone();
     let end = page.len() - 4;
     page[..4].copy_from_slice(&7u32.to_be_bytes());
@@ -215,14 +220,5 @@ fn a_page_encrypted_under_full_crc32_is_sound_in_its_place_in_any_tablespace() {
     }
     let checksum = crc32c(&page[..end]);
     page[end..].copy_from_slice(&checksum.to_be_bytes());
-    let found = |page: &[u8], place| judge(page, &each.layout, place);
-    assert_eq!(found(&page, each.place), Verdict::Sound(Carried::FullCrc32));
-    let number = each.place.number + 1;
-    let moved = Place {
-        number,
-        ..each.place
-    };
-    assert_eq!(fault(found(&page, moved)), Some(Fault::Misplaced));
-    page[500] ^= 1;
-    assert_eq!(fault(found(&page, each.place)), Some(Fault::Checksum));
+    assert_sound_in_its_place(page, &each);
 }

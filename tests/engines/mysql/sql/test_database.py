@@ -81,7 +81,7 @@ def test_a_database_of_others_is_never_replaced(server: Mysqld, database: MysqlD
         assert loader.has_table("t")
 
 
-def test_tables_of_a_workload_are_of_innodb_whatever_the_server_makes_unasked(
+def test_tables_of_a_workload_are_of_innodb_whatever_the_servers_default_engine_is(
     server: Mysqld, database: MysqlDatabase
 ) -> None:
     with setting(server, "default_storage_engine", "MyISAM"), database.loader() as loader:

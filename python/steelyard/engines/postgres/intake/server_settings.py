@@ -166,10 +166,12 @@ def _of_others(main: Path, reader: ConfigurationReader, directory: Path) -> str:
 
 def _other_cluster(main: Path, directory: Path) -> Path | None:
     """The data directory of a configuration file, where that is surely another cluster's."""
-    ours, home = _identifier(directory), None
+    home = None
     with suppress(EngineError):  # not read, and so not known to be another's
         home = _data_of(main, directory, CommandLine()) if is_file(main) else None
-    theirs = None if home is None else _identifier(home)
+    if home is None:
+        return None
+    ours, theirs = _identifier(directory), _identifier(home)
     return home if None not in (ours, theirs) and ours != theirs else None
 
 
