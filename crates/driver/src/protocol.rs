@@ -61,8 +61,17 @@ pub trait Protocol: Sized + Send + Sync + 'static {
     /// What the driver does about an error of the server.
     fn classify(code: &str) -> ErrorClass;
 
-    /// The values of [`CapturedResult::last`] as text; `None` is NULL.
-    fn row_values(row: &[u8]) -> Result<Vec<Option<String>>, Fault>;
+    /// The values of [`CapturedResult::last`] as text has them; `None` is NULL.
+    fn row_values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, Fault>;
+}
+
+/// One row's values as text, whatever they hold; `None` is NULL.
+pub type TextRow = Vec<Option<String>>;
+
+/// A row as text, in which what is no UTF-8 is replaced.
+pub(crate) fn text_row(row: Vec<Option<&[u8]>>) -> TextRow {
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    row.into_iter().map(|value| value.map(text)).collect()
 }
 
 /// The parts of an arm's plan that do not depend on its protocol.

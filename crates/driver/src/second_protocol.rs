@@ -101,7 +101,7 @@ impl Protocol for Lines {
         }
     }
 
-    fn row_values(_: &[u8]) -> Result<Vec<Option<String>>, Fault> {
+    fn row_values(_: &[u8]) -> Result<Vec<Option<&[u8]>>, Fault> {
         Ok(Vec::new())
     }
 }

@@ -3,11 +3,11 @@
 use crate::error::WireError;
 use crate::reader::{Reader, NULL};
 
-/// Values of one row; `None` is NULL.
-pub type Row = Vec<Option<String>>;
+/// The bytes of one row's values; `None` is NULL.
+pub type Row<'a> = Vec<Option<&'a [u8]>>;
 
 /// Reads the payload of a text row.
-pub fn row_values(payload: &[u8]) -> Result<Row, WireError> {
+pub fn row_values(payload: &[u8]) -> Result<Row<'_>, WireError> {
     let mut reader = Reader::new(payload, "a row");
     let mut row = Row::new();
     while !reader.is_empty() {
@@ -15,7 +15,7 @@ pub fn row_values(payload: &[u8]) -> Result<Row, WireError> {
             reader.skip(1)?;
             row.push(None);
         } else {
-            row.push(Some(String::from_utf8_lossy(reader.text()?).into_owned()));
+            row.push(Some(reader.text()?));
         }
     }
     Ok(row)

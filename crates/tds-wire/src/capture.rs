@@ -14,8 +14,8 @@ const MOST_KEPT: usize = 1 << 24;
 /// What stands for the length of a value that is NULL in a kept row.
 const NULL: u32 = u32::MAX;
 
-/// Values of one row; `None` is NULL.
-pub type Row = Vec<Option<String>>;
+/// The bytes of one row's values; `None` is NULL.
+pub type Row<'a> = Vec<Option<&'a [u8]>>;
 
 /// One statement's result, as a script captures it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,17 +30,14 @@ pub struct CapturedResult {
 }
 
 /// The values of a kept row. Err: it was not written by this crate.
-pub fn row_values(row: &[u8]) -> Result<Row, WireError> {
+pub fn row_values(row: &[u8]) -> Result<Row<'_>, WireError> {
     let mut reader = Reader::new(row);
     let mut values = Row::new();
     let mut read = || -> Result<(), Stop> {
         while !reader.rest().is_empty() {
             values.push(match reader.u32()? {
                 NULL => None,
-                length => {
-                    let text = reader.take(length as usize)?;
-                    Some(String::from_utf8_lossy(text).into_owned())
-                }
+                length => Some(reader.take(length as usize)?),
             });
         }
         Ok(())

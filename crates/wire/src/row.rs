@@ -2,11 +2,11 @@
 
 use crate::error::WireError;
 
-/// Values of one row; `None` is NULL.
-pub type Row = Vec<Option<String>>;
+/// The bytes of one row's values; `None` is NULL.
+pub type Row<'a> = Vec<Option<&'a [u8]>>;
 
 /// Reads the body of a DataRow whose values are in text format.
-pub fn row_values(body: &[u8]) -> Result<Row, WireError> {
+pub fn row_values(body: &[u8]) -> Result<Row<'_>, WireError> {
     let (columns, mut rest) = take::<2>(body)?;
     let mut row = Row::new();
     for _ in 0..u16::from_be_bytes(columns) {
@@ -19,7 +19,7 @@ pub fn row_values(body: &[u8]) -> Result<Row, WireError> {
         }
         let length = usize::try_from(length).map_err(|_| torn())?;
         let value = after.get(..length).ok_or_else(torn)?;
-        row.push(Some(String::from_utf8_lossy(value).into_owned()));
+        row.push(Some(value));
         rest = &after[length..];
     }
     if rest.is_empty() {

@@ -62,25 +62,17 @@ impl<P: Protocol> Client<P> {
             // A variable that no script reads has no slot, and needs no value.
             if let Some(slot) = programs.symbols.find(&name) {
                 // NULL is the empty text, as in pgbench.
-                let text = value.unwrap_or_default();
-                if was_replaced(&text, &result.last) {
+                let Ok(text) = std::str::from_utf8(value.unwrap_or_default()) else {
                     let why = format!(
                         "the value of column \"{column}\" is no text in UTF-8: select it in \
                          hexadecimal digits, by HEX() or encode(), and write UNHEX() or decode() \
                          around the variable"
                     );
                     return Err(self.script_error(program, &why));
-                }
-                self.scope.values[slot] = Value::from_given(&text);
+                };
+                self.scope.values[slot] = Value::from_given(text);
             }
         }
         Ok(())
     }
-}
-
-/// Whether a value stands for bytes that are no text in UTF-8, and is another than the server's:
-/// what the server has sent is in its row.
-fn was_replaced(text: &str, row: &[u8]) -> bool {
-    let is_sent = |text: &[u8]| row.windows(text.len()).any(|part| part == text);
-    text.contains(char::REPLACEMENT_CHARACTER) && !is_sent(text.as_bytes())
 }

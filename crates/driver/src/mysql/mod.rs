@@ -100,7 +100,7 @@ impl Protocol for Mysql {
         }
     }
 
-    fn row_values(row: &[u8]) -> Result<Vec<Option<String>>, Fault> {
+    fn row_values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, Fault> {
         steelyard_mysql_wire::row_values(row).map_err(|error| fault(&error))
     }
 }

@@ -102,7 +102,7 @@ impl Protocol for Postgres {
         }
     }
 
-    fn row_values(row: &[u8]) -> Result<Vec<Option<String>>, Fault> {
+    fn row_values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, Fault> {
         steelyard_wire::row_values(row).map_err(|error| malformed(&error))
     }
 }

@@ -3,20 +3,21 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use steelyard_wire::{row_values, simple_query, Frame, Row, ServerError};
+use steelyard_wire::{row_values, simple_query, Frame, ServerError};
 
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
 use crate::postgres::arm_plan::ArmPlan;
 use crate::postgres::connect::{connect, ConnectError};
 use crate::postgres::server::Server;
+use crate::protocol::{text_row, TextRow};
 
 /// The longest reply, in time and in bytes: such queries are small.
 const REPLY_TIME: Duration = Duration::from_secs(60);
 const LONGEST_REPLY: usize = 1 << 20;
 
 /// Connects as an arm of a plan, given as JSON; executes one query; disconnects. Its rows.
-pub fn query(arm: &str, sql: &str) -> Result<Vec<Row>, DriveError> {
+pub fn query(arm: &str, sql: &str) -> Result<Vec<TextRow>, DriveError> {
     let plan: ArmPlan =
         serde_json::from_str(arm).map_err(|error| DriveError::new("invalid arm").detail(error))?;
     let server = Server::new(&plan)?;
@@ -28,7 +29,7 @@ pub fn query(arm: &str, sql: &str) -> Result<Vec<Row>, DriveError> {
         .map_err(|error| DriveError::new("could not ask the server").detail(error))
 }
 
-fn execute(stream: &mut Stream, sql: &str) -> Result<Vec<Row>, ConnectError> {
+fn execute(stream: &mut Stream, sql: &str) -> Result<Vec<TextRow>, ConnectError> {
     let deadline = Instant::now() + REPLY_TIME;
     stream.set_deadline(deadline)?;
     stream.send_all(&simple_query(sql)?)?;
@@ -48,7 +49,7 @@ fn execute(stream: &mut Stream, sql: &str) -> Result<Vec<Row>, ConnectError> {
         while let Some(frame) = Frame::first(rest)? {
             rest = &rest[frame.whole.len()..];
             match frame.kind {
-                b'D' => rows.push(row_values(frame.body)?),
+                b'D' => rows.push(text_row(row_values(frame.body)?)),
                 b'E' => {
                     let error = Box::new(ServerError::parse(frame.body)?);
                     return Err(steelyard_wire::WireError::Refused(error).into());

@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::io;
 use std::time::{Duration, Instant};
 
-use steelyard_tds_wire::{begin_batch, end_batch, row_values, write_wide, Row, Scanner};
+use steelyard_tds_wire::{begin_batch, end_batch, row_values, write_wide, Scanner};
 
 use crate::connection::stream::Stream;
 use crate::error::DriveError;
-use crate::protocol::Protocol;
+use crate::protocol::{text_row, Protocol, TextRow};
 use crate::sqlserver::connect::connect;
 use crate::sqlserver::server::Server;
 use crate::sqlserver::ArmPlan;
@@ -21,7 +21,7 @@ const SEND_TIME: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultRows {
     pub columns: Vec<String>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TextRow>,
 }
 
 /// A connection that executes one text after the other.
@@ -102,7 +102,11 @@ impl ControlSession {
                 continue; // a statement without rows
             };
             let last = (result.rows > 0).then_some(&result.last);
-            let rows = result.earlier.iter().chain(last).map(|row| row_values(row));
+            let rows = result
+                .earlier
+                .iter()
+                .chain(last)
+                .map(|row| row_values(row).map(text_row));
             results.push(ResultRows {
                 columns,
                 rows: rows.collect::<Result<_, _>>().map_err(lost)?,

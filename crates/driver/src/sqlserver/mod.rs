@@ -106,7 +106,7 @@ impl Protocol for SqlServer {
         }
     }
 
-    fn row_values(row: &[u8]) -> Result<Vec<Option<String>>, Fault> {
+    fn row_values(row: &[u8]) -> Result<Vec<Option<&[u8]>>, Fault> {
         steelyard_tds_wire::row_values(row).map_err(|error| fault(&error))
     }
 }
