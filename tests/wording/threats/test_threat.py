@@ -21,6 +21,7 @@ from steelyard.wording.threats.threat import TEXTS, threat_of
 from wording.threats.samples import SAMPLES
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "threats.txt"
+PAGE = Path(__file__).parents[3] / "docs" / "method" / "causes.md"
 INVALIDATING = {
     "unequal drops",
     "balance's ledger",
@@ -38,6 +39,20 @@ def every_subclass(base: type[Observation]) -> Iterator[type[Observation]]:
         if getattr(sys.modules[subclass.__module__], subclass.__name__, None) is subclass:
             yield subclass
         yield from every_subclass(subclass)
+
+
+@pytest.mark.parametrize("kind", ThreatKind)
+def test_the_page_of_doubts_names_each_and_how_it_weighs(kind: ThreatKind) -> None:
+    _, _, section = PAGE.read_text(encoding="utf-8").partition("## 8. Doubts")
+    names = [name for row in re.findall(r"^\|.*\|$", section, re.M) for name in row.split(" · ")]
+    cells = {name.strip("| ") for row in names for name in row.split(" | ")}
+    sometimes = {
+        of.kind
+        for of in every_subclass(Observation)
+        if of.invalidates is not Observation.invalidates and hasattr(of, "kind")
+    }
+    mark, dagger = "**" if kind.value in INVALIDATING else "*", " †" if kind in sometimes else ""
+    assert f"{mark}{kind.value}{mark}{dagger}" in cells
 
 
 @pytest.mark.parametrize("kind", ThreatKind)
