@@ -59,7 +59,7 @@ class WorkloadChoice(StudyModel):
     scale: Annotated[int, Field(ge=1)] | None = None
     """None: what the workload calls its own."""
     options: dict[str, str | int | bool] = Field(default_factory=dict)
-    """What else the workload lets one choose: `steelyard workloads NAME` lists it."""
+    """What else the workload lets one choose: `steelyard workloads list NAME` lists it."""
     scripts: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     """Built-in script name or file path, with its weight; none: the workload's own mix."""
     streams: tuple[tuple[str, ...], ...] = ()
