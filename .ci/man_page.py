@@ -46,8 +46,9 @@ Wrong usage, a wrong study, or a load that did nothing.
 .B 3
 It could not be completed.
 .TP
-.B 130, 143, 129, 131
-Interrupted; told to end; by a terminal that was closed; by Ctrl-\\e.
+.B 130, 143, 129, 131, 141
+Interrupted (Ctrl-C); by SIGTERM; by a terminal that was closed; by Ctrl-\\e; by a pipe whose reader
+ended.
 .SH ENVIRONMENT
 .TP
 .B STEELYARD_CACHE
