@@ -67,15 +67,18 @@ class SliceFigures(Frozen):
     end_ns: int = 0
     """When its last client was back."""
     length_ns: int | None = None
-    """None: it had no bell (of the driver: 0)."""
+    """None: its end was by executions, not by time (of the driver: 0)."""
     clients: int
     transactions: int
     """Begun in the slice, and succeeded."""
     busy_ns: int
     """Time under load, summed over clients."""
     latency_sum_ns: int
+    """Of the transactions counted."""
     latency_squares_ns2: float = 0.0
+    """Sum of their squares."""
     failed: int = 0
+    """Transactions that ended with an error."""
     errors: Mapping[str, int] = {}
     """By SQLSTATE."""
     error_messages: Mapping[str, str] = {}
@@ -90,17 +93,28 @@ class SliceFigures(Frozen):
     reconnected: tuple[tuple[int, int], ...] = ()
     """(client, process id of its new backend)."""
     retried: int = 0
+    """Transactions that were tried more than once."""
     retries: int = 0
+    """How often they were tried again."""
     late_starts: int = 0
+    """Arrivals at a rate that found no idle client."""
     lag_sum_ns: int = 0
+    """By how much all arrivals waited for one."""
     lag_max_ns: int = 0
     skipped: int = 0
+    """Arrivals that were later than the limit of latency, and never began."""
     unstarted: int = 0
+    """Arrivals before the end that no client came to."""
     over_limit: int = 0
+    """Transactions longer than the limit of latency."""
     connections: int = 0
+    """Made during the slice."""
     connect_ns: int = 0
+    """What they took."""
     debug: tuple[str, ...] = ()
+    """What the script's `debug()` printed."""
     driver_cpu_ns: int = 0
+    """Time on processors of the driver's process."""
     driver_threads_ns: int = 0
     """How long the driver's threads drove, summed over them."""
     driver_queue_ns: int | None = None
