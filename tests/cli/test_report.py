@@ -78,8 +78,8 @@ def test_a_directory_that_is_no_record_is_refused(app: typer.Typer, tmp_path: Pa
     [
         (("sweep.json", "report.html"), ("points/32", "points/8"), "its page is report.html in it"),
         (("sweep.json",), ("points/8",), "There is no plan.json in it."),
-        (("search.json", "study.toml"), ("confirmation", "round-01"), "There is no plan.json in it."),
-        ((), ("2026-03-01T120000Z", "latest"), "There is no plan.json in it."),
+        (("search.json", "study.toml"), ("confirmation", "round-01"), "no plan.json in it."),
+        ((), ("2026-03-01T120000Z", "latest"), "no plan.json in it."),
     ],
 )
 def test_of_a_folder_that_has_records_below_it_one_of_them_is_named(
