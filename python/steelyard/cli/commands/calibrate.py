@@ -81,7 +81,9 @@ def calibrate(
             chosen = laid.study
             for what, why in laid.left_out:
                 view.note(f"{what} left out: {why}")
-        question = Question(chosen, drawn, record, resume, command, LEDGER, new_ledger)
+        question = Question(
+            chosen, drawn, record, resume, command, LEDGER, new_ledger, resumed_by=(STUDY,)
+        )
         verdict = weigh(question, world, view)
     if as_json:
         typer.echo(verdict_json(verdict))

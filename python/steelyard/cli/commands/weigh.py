@@ -176,7 +176,7 @@ def _weighed(
     from steelyard.running.world import LocalLaboratory
     from steelyard.weigh import weigh as weigh_question
 
-    question = Question(study, seed, record, resume, command, LEDGER)
+    question = Question(study, seed, record, resume, command, LEDGER, resumed_by=("weigh",))
     with (
         load_machines(study, ray) as drivers,
         LocalLaboratory(account, drivers) as world,

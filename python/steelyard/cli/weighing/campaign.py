@@ -2,7 +2,7 @@
 
 A sweep, a bisection, a search of settings and a repetition of a published study differ in what they
 weigh next. What they share is here: the plan that is written before the first weighing, a record
-for each of them, the command that goes on after Ctrl-C, and what came of it, kept and shown.
+for each of them, the command that goes on with it, and what came of it, kept and shown.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class Campaign:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Weigh into its folder from this process alone, and say after Ctrl-C what goes on with it.
-        RecordError: another process does."""
+        """Weigh into its folder from this process alone, and say what goes on with it where it is
+        ended from outside. RecordError: another process does."""
         with OwnDirectory.open(self.folder) as folder:
             if not folder.hold():
                 raise in_use(self.kind.noun.partition(" ")[2], self.folder)
@@ -156,10 +156,11 @@ def show(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) ->
 
 @contextmanager
 def resumable_by(*arguments: str) -> Iterator[None]:
-    """Say after Ctrl-C what goes on with it: `steelyard ARGUMENTS`, to be pasted."""
+    """Say where it is ended from outside what goes on with it: `steelyard ARGUMENTS`, to be
+    pasted."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # by Ctrl-C, or by SIGTERM and the like
         say(f"go on: {shlex.join(['steelyard', *arguments])}")
         raise
 
