@@ -24,7 +24,7 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import agreed_at_address
 from steelyard.cli.views.live_view import open_view
 from steelyard.history.question import keys_of
-from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.reader import VERDICT, read_plan, read_telemetry, read_verdict
@@ -137,7 +137,11 @@ class Campaign:
         except OtherStudyError:
             raise
         except SteelyardError as failure:
-            return failure.primary.partition("\n")[0]
+            is_engines = isinstance(failure, EngineError)
+            verdict = final_verdict(self.folder / name) if is_engines else None
+            if verdict is not None:  # what failed was the cleanup after it
+                say(str(failure))
+            return verdict or failure.primary.partition("\n")[0]
 
     def keep(self, file: str, document: Mapping[str, Any]) -> None:
         """Write what is planned, or what came of it, without secrets."""
