@@ -129,7 +129,10 @@ def apply_change(table: Table, override: str) -> None:
         return
     target, path = _target(table, path, override)
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
-        table["workload"] = {"name": str(_value_of(override, is_text=True))}
+        former = table.get("workload")
+        driven = former.items() if isinstance(former, dict) else ()
+        clients = {key: value for key, value in driven if key in _OF_CLIENTS}
+        table["workload"] = {"name": str(_value_of(override, is_text=True)), **clients}
         return
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
@@ -233,6 +236,8 @@ def _behind_name(arm: Table, path: list[str]) -> list[str]:
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
+_OF_CLIENTS = ("clients", "clients_when_slow", "threads", "machines", "reconnect")
+"""Keys of a workload that say by whom it is driven, whichever it is."""
 _TEXTS = frozenset(
     {"name", "role", "against", "title", "question", "version", "address"}
     | {"directory", "wal_directory", "bindir", "program", "place", "database", "config"}
