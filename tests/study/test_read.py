@@ -206,6 +206,53 @@ def test_a_cap_can_be_taken_back(name: str) -> None:
     assert study.settings["debug_io_direct"] == "data"
 
 
+ANSWER = """
+[answer.{}]
+subject = "the treatment"
+"""
+
+
+@pytest.mark.parametrize(
+    ("arm", "name", "hint"),
+    [
+        ('name = "b"', "b", ""),
+        ("checksums = false", "arm", ""),
+        ('name = "b"', "bb", 'Perhaps you meant "answer.b".'),
+        ("checksums = false", "amr", 'Perhaps you meant "answer.arm".'),
+        ('name = "b"', "a", None),
+    ],
+)
+def test_words_for_what_is_no_arm_are_refused_with_the_near_one(
+    minimal: Path, arm: str, name: str, hint: str | None
+) -> None:
+    minimal.write_text(MINIMAL.replace('name = "b"', arm) + ANSWER.format(name))
+    if hint == "":
+        assert read_study(str(minimal)).answer.keys() == {name}
+        return
+    with pytest.raises(StudyError, match=rf'^error: mine\.toml: .* "answer\.{name}"') as refused:
+        read_study(str(minimal))
+    assert refused.value.hint == hint
+    (minimal.parent / "plan.json").write_text("{}")
+    recorded = minimal.rename(minimal.with_name("study.toml"))
+    assert read_study(str(recorded)).answer.keys() == {name}, "of a record, whose arms may be fewer"
+
+
+@pytest.mark.parametrize(
+    ("study", "changes"),
+    [
+        ("wal-compression", ["arm.settings.wal_compression=pglz"]),  # the others are left out
+        ("checksums", ["arm.name=plain"]),
+        ("checksums", ["answer.off.plural=false"]),
+    ],
+)
+def test_words_for_arms_that_overrides_leave_out_or_rename_stay(
+    study: str, changes: list[str]
+) -> None:
+    read_study(study, changes)
+    with pytest.raises(StudyError, match=r'unrecognized key: "answer\.of": it names no arm'):
+        read_study(study, [*changes, "answer.of.subject=x"])
+
+
 def test_an_unknown_study_suggests_the_near_one() -> None:
     with pytest.raises(StudyError, match='unrecognized study: "chksums"') as failure:
         read_study("chksums")

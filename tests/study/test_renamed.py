@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import StudyError
-from steelyard.study.read import read_study, renamed_keys, write_study
+from steelyard.study.change import renamed_keys
+from steelyard.study.read import read_study, write_study
 
 OLD = """
 title = "t"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.script_text import VARIABLE
@@ -145,6 +146,12 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
         raise StudyError(
             f'workload.texts: script "{stray[0]}" is not driven',
             hint=f'Give it a weight: workload.scripts = {{ "{stray[0]}" = 1 }}',
+        )
+    if stray := [name for name in choice.excluded if name not in (scripts or workload.scripts)]:
+        near = get_close_matches(stray[0], scripts or workload.scripts, n=1)
+        raise StudyError(
+            f'workload.excluded: script "{stray[0]}" is not driven',
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
         )
     uses_mix = not scripts
     if uses_mix and not workload.mix():
