@@ -51,7 +51,7 @@ def test_a_study_as_json_dumps_it_is_renamed_too(tmp_path: Path) -> None:
         arm["weight"]["twice"] = arm["weight"].pop("double_work")
         arm["weight"]["stall_worth"] = arm["weight"].pop("stall_share")
     assert renamed_keys(old) == dumped
-    assert "double_work = 0.03" in write_study(study)
+    assert 'double_work = "3%"' in write_study(study)
 
 
 @pytest.mark.parametrize("old", ["twice", "stall_worth", "aside"])

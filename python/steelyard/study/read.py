@@ -37,7 +37,7 @@ from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
-from steelyard.study.values import WrittenFloat
+from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
 
 Table = dict[str, Any]
 
@@ -222,7 +222,10 @@ def _validate(
     shaped.setdefault("name", file.stem)
     try:
         cells = with_roles(with_cells(shaped))
-        return with_names(Study.model_validate(cells, context={RECORDED: recorded}))
+        # An older record has bare shares in its file; what was typed beside that has none.
+        bare = float if recorded else WrittenFloat if _is_of_record(file) else ()
+        context = {RECORDED: recorded, BARE_SHARES: bare}
+        return with_names(Study.model_validate(cells, context=context))
     except FactorError as failure:
         location = _location(file, failure.key, overrides)
         raise StudyError(f'{location}invalid value for "{failure.key}": {failure}') from failure
@@ -375,7 +378,8 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
 
 def write_study(study: Study) -> str:
     """The study as TOML, every default filled in, so that it can be read back unchanged."""
-    shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True)
+    context = {AS_TOML: True}
+    shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True, context=context)
     tables = {**shaped, "arm": shaped["arms"]}
     del tables["arms"]
     scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
