@@ -295,10 +295,11 @@ def test_words_for_what_is_no_arm_are_refused_with_the_near_one(
         ("checksums", ["answer.off.plural=false"]),
     ],
 )
-def test_words_for_arms_that_overrides_leave_out_or_rename_stay(
-    study: str, changes: list[str]
+def test_words_for_arms_that_overrides_leave_out_or_rename_are_no_error(
+    study: str, changes: list[str], tmp_path: Path
 ) -> None:
-    read_study(study, changes)
+    (file := tmp_path / "mine.toml").write_text(write_study(read_study(study, changes)))
+    assert read_study(str(file)).arms == read_study(study, changes).arms
     with pytest.raises(StudyError, match=r'unrecognized key: "answer\.of": it names no arm'):
         read_study(study, [*changes, "answer.of.subject=x"])
 

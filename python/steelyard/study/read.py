@@ -377,10 +377,13 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
 
 
 def write_study(study: Study) -> str:
-    """The study as TOML, every default filled in, so that it can be read back unchanged."""
+    """The study as TOML, every default filled in, so that it can be read back unchanged; without
+    words for arms that were left out."""
     context = {AS_TOML: True}
     shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True, context=context)
-    tables = {**shaped, "arm": shaped["arms"]}
+    arms = {name for arm in study.arms for name in (arm.name, arm.role)}
+    answer = {name: words for name, words in shaped["answer"].items() if name in arms}
+    tables = {**shaped, "answer": answer, "arm": shaped["arms"]}
     del tables["arms"]
     scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
     lines = [f"{key} = {toml_text(value)}" for key, value in scalars.items()]
