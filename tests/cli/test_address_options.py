@@ -123,8 +123,15 @@ def test_settings_of_ones_own_file_are_those_of_the_sessions_at_an_address_and_t
     [
         ("name = 'own'\nclients = 16\n", ["workload.scripts={ a = 1 }"], "own", 16, False),
         ("clients = 16\n", ["workload.scripts={ a = 1 }"], "own", 16, False),
-        ("name = 'pgbench'\nclients = 16\n", ["workload.scripts={ a = 1 }"], "own", 8, True),
-        ("name = 'pgbench'\nclients = 16\n", ["workload=tproc-c"], "tproc-c", 8, False),
+        ("name = 'pgbench'\nclients = 16\n", ["workload.scripts={ a = 1 }"], "own", 16, True),
+        ("name = 'pgbench'\nclients = 16\n", ["workload=tproc-c"], "tproc-c", 16, False),
+        (
+            "name = 'pgbench'\nclients = 16\n",
+            ["workload.clients=3", "workload=tproc-c"],
+            "tproc-c",
+            3,
+            False,
+        ),
         ("name = 'pgbench'\nclients = 16\n", ["workload.scale=3"], "pgbench", 16, False),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,11 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.cli.command_line import load_command
+from steelyard.cli.commands import judge
+from steelyard.cli.options.address_options import with_own_workload
 from steelyard.cli.options.weigh_options import repeating_command
-from steelyard.cli.weighing import bisect, sweep
+from steelyard.cli.weighing import bisect, sweep, upgrade
 from steelyard.cli.weighing.campaign import resumable_by
+from steelyard.foreign.copies import refuse_namesakes
+from steelyard.foreign.source import shell_word
 from steelyard.history.entry import KnownBuild
 from steelyard.history.trend import LevelStep, TrendPoint
+from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.report.answer.what_next import with_budget
 
 WITHOUT = "user=app dbname=shop host=127.0.0.1 port=5432"
@@ -84,10 +90,11 @@ def parsed(words: list[str]) -> None:
 def test_what_goes_on_after_an_interruption_can_be_pasted(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(KeyboardInterrupt), resumable_by(*words):
-        raise KeyboardInterrupt
-    line = capsys.readouterr().err.strip()
-    assert pasted(line.removeprefix("go on: ")) == ["steelyard", *words]
+    for ending in (KeyboardInterrupt(), SystemExit(143)):
+        with pytest.raises(type(ending)), resumable_by(*words):
+            raise ending
+        line = capsys.readouterr().err.strip()
+        assert pasted(line.removeprefix("go on: ")) == ["steelyard", *words]
     parsed([*words])
 
 
@@ -114,6 +121,65 @@ def test_what_a_step_in_a_trend_proposes_can_be_pasted(
         [*old.values(), *new.values()] if "bindir" in old else ["records/a b"] * (2 - 2 * len(old))
     )
     parsed(words[1:])
+
+
+def of_an_upgrade(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    def run(arguments: Sequence[str]) -> int:
+        record = Path(arguments[-1])
+        record.mkdir()
+        (record / "plan.json").write_text("{}")
+        return 3
+
+    monkeypatch.setattr(upgrade, "run", run)
+    with pytest.raises(SteelyardError) as refused:
+        upgrade.weigh_own_work(["weigh", "upgrade"], folder, None)
+    return str(refused.value.hint)
+
+
+def of_files_of_an_arm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    folder.mkdir()
+    with pytest.raises(UsageError) as refused:
+        judge._refuse_several("its arm", str(folder))
+    return str(refused.value.hint)
+
+
+def of_files_without_an_arm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    with pytest.raises(UsageError) as refused:
+        refuse_namesakes([f"{folder}/pg16.3.txt", f"{folder}/pg16.4.txt"])
+    return str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("proposed", "words"),
+    [
+        (of_an_upgrade, ["weigh", "--resume", "{}"]),
+        (of_files_of_an_arm, ["judge", "its arm=FILE", "…"]),
+        (of_files_without_an_arm, ["judge", "pg16.3={}/pg16.3.txt", "pg16.4={}/pg16.4.txt", "…"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["a b", "it's $HOME; `id`", 'the "old" one'])
+def test_what_an_error_proposes_can_be_pasted(
+    proposed: Callable[[Path, pytest.MonkeyPatch], str],
+    words: list[str],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / name
+    command = proposed(folder, monkeypatch).partition(": steelyard ")[2]
+    assert pasted(command) == [word.replace("{}", str(folder)) for word in words]
+
+
+def test_a_workload_that_is_left_out_is_named_as_a_shell_takes_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with_own_workload([], {"workload": {"name": "./our work"}})
+    assert pasted(capsys.readouterr().err.rpartition(": ")[2]) == ["--set", "workload=./our work"]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_any_name_of_a_column_is_proposed_whole(name: str) -> None:
+    assert shlex.split(shell_word(name)) == [name]
 
 
 @given(

@@ -16,7 +16,7 @@ def test_an_arm_with_twice_the_work_carries_less(start: Callable[..., Underway])
     weighing = start(
         "rates", "aa", "--metric", METRIC, "--budget", "70s", "--seed", "4",
         "--set", "budget.epochs=2", "--set", "workload.scale=1",
-        "--set", "arm.weight.double_work=0.9",
+        "--set", "arm.weight.double_work=90%",
         "--set", "control.price=0.504 USD/h", "--set", "arm.price=0.504 USD/h",
     )  # fmt: skip
     assert weighing.end(1200.0) == 0, weighing.said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from steelyard.model.errors import ServerError, WeighingError
-from story.asked import Watcher, cycles_study, lines, study_of
+from steelyard.running.preparing.recording import Question
+from steelyard.weigh import weigh
+from story.asked import Silent, Watcher, cycles_study, lines, study_of
 from story.scripted import ScriptedWorld
 
 Weigh = Callable[..., dict[str, Any]]
@@ -68,6 +71,48 @@ def test_nor_is_a_signal_that_ends_the_program(
         weigh_in(world, STUDIES[study], progress=Ending(world, SystemExit(143), "discard"))
     assert ended.value.code == 143
     assert outcomes(tmp_path) == ["complete", "complete"]
+
+
+@pytest.mark.parametrize("ending", [SystemExit(143), SystemExit(129), KeyboardInterrupt()])
+@pytest.mark.parametrize("resumed_by", [("weigh",), ("calibrate",), ()])
+def test_what_is_ended_says_how_it_goes_on(
+    tmp_path: Path, ending: BaseException, resumed_by: tuple[str, ...]
+) -> None:
+    """Ctrl-C does after it has judged, unless it is pressed once more meanwhile."""
+    record, watcher = tmp_path / "it's mine", Watcher()
+
+    class Judging(Ending):
+        def note(self, text: str) -> None:
+            watcher.note(text)
+            if text.startswith("interrupted"):
+                raise KeyboardInterrupt
+
+    question = Question(study_of(), 1, record, resumed_by=resumed_by)
+    world = ScriptedWorld(tmp_path / "world")
+    with pytest.raises(type(ending)):
+        weigh(question, world.laboratory, Judging(world, ending, "discard"))
+    said = [note for note in watcher.notes if note.startswith("go on: ")]
+    command = ["steelyard", *resumed_by, "--resume", str(record)]
+    assert [shlex.split(note.removeprefix("go on: ")) for note in said] == (
+        [command] if resumed_by else []
+    )
+
+
+def test_what_is_ended_before_it_was_planned_cannot_go_on(tmp_path: Path) -> None:
+    watcher = Watcher()
+
+    class AtFirst(Silent):
+        def stage(self, text: str) -> None:
+            raise SystemExit(143)
+
+        def note(self, text: str) -> None:
+            watcher.note(text)
+
+    question = Question(study_of(), 1, tmp_path / "record", resumed_by=("weigh",))
+    with pytest.raises(SystemExit):
+        weigh(question, ScriptedWorld(tmp_path / "world").laboratory, AtFirst())
+    assert not (tmp_path / "record").exists()
+    assert not [note for note in watcher.notes if note.startswith("go on")]
 
 
 class AtPilot(Watcher):

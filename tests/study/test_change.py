@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import StudyError
 from steelyard.study.change import Change, general_first, key_of, says_key, toml_text
-from steelyard.study.read import read_study, write_study
+from steelyard.study.read import builtin_studies, read_study, write_study
+from steelyard.study.study import WorkloadChoice
 from steelyard.study.sweep import read_sweep
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
@@ -318,6 +319,16 @@ def test_overrides_are_applied_in_their_order_but_general_ones_first(given_as: l
     rest = [change for change in given_as if change != "workload.x=1"]
     names = [change for change in rest if key_of(change) == "workload"]
     assert [change for change in ordered if change in names] == names
+
+
+@pytest.mark.parametrize("study", builtin_studies())
+def test_another_workload_is_driven_by_the_clients_of_the_study(study: str) -> None:
+    """Its scale, scripts and options were those of the workload that it had."""
+    changes = ["workload=select-insert", "workload.threads=1"]
+    usual, other = read_study(study).workload, read_study(study, changes).workload
+    assert other.clients == usual.clients
+    bare = {"name": "select-insert", "clients": usual.clients, "threads": 1}
+    assert other == WorkloadChoice.model_validate(bare)
 
 
 def test_a_sweep_over_workloads_keeps_what_else_is_said_of_the_workload() -> None:

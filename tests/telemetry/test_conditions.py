@@ -28,6 +28,11 @@ Facts = dict[str, Any]
         ("allowed_processors", (), (0, 1), ""),  # an older record
         ("processor_quota", 2.0, 0.5, "processor quota was 2.0, is 0.5"),
         ("processor_quota", None, 2.0, "processor quota was None, is 2.0"),
+        ("memory_limit_bytes", 8 << 30, 4 << 30,
+         "memory limit bytes was 8589934592, is 4294967296"),
+        ("memory_limit_bytes", None, 4 << 30, "memory limit bytes was None, is 4294967296"),
+        ("memory_limit_bytes", 4 << 30, None, "memory limit bytes was 4294967296, is None"),
+        ("memory_limit_bytes", 0, 4 << 30, ""),  # an older record
         ("governor", "performance", "powersave", "governor was performance, is powersave"),
         ("governor", "", "powersave", ""),
         ("clocksource", "tsc", "hpet", "clocksource was tsc, is hpet"),

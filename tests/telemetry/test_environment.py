@@ -133,6 +133,17 @@ def test_the_processor_is_named_where_the_kernel_names_it(tmp_path: Path) -> Non
     assert machine(tmp_path)["virtual"] is False
 
 
+def test_the_memory_that_a_group_allows_is_a_fact_of_the_machine(tmp_path: Path) -> None:
+    assert machine(tmp_path)["memory_limit_bytes"] is None
+    group = tmp_path / "sys/fs/cgroup/job"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/job\n")
+    (tmp_path / "sys/fs/cgroup/cgroup.procs").write_text("")
+    (group / "memory.max").write_text("1000\n")
+    assert machine(tmp_path)["memory_limit_bytes"] == 1000
+
+
 @pytest.mark.parametrize(
     ("vendor", "product", "virtual"),
     [

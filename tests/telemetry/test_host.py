@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pytest
 
 from steelyard.telemetry.capacity import space
 from steelyard.telemetry.host import (
@@ -55,6 +57,25 @@ def test_ticks_kilobytes_and_microseconds_become_nanoseconds_and_bytes(tmp_path:
     assert seen.swap_used_bytes == 70 * 1024
     assert seen.pressure_ns == {"io some": 7000, "io full": 3000}
     assert (seen.load_1, seen.boot_id) == (1.25, "an-id")
+
+
+@pytest.mark.parametrize(
+    ("affinity", "steal_ns", "usable"),
+    [({0, 1}, 600_000_000, 2), ({1, 9}, 400_000_000, 1), ({7}, 600_000_000, 2)],
+)
+def test_stolen_time_is_that_of_the_processors_that_may_be_used(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    affinity: set[int],
+    steal_ns: int,
+    usable: int,
+) -> None:
+    """A container may see processors of other numbers than those of its affinity."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: affinity)
+    seen = sample_host(tmp_path, recorded(tmp_path, {"proc/stat": STAT}))
+    assert (seen.steal_ns, seen.usable_processors, len(seen.busy_ns)) == (steal_ns, usable, 2)
+    readings = {one.name: one.value for one in host_readings(seen, seen)}
+    assert (readings["usable_processors"], readings["processors"]) == (usable, 2)
 
 
 def test_a_kernel_without_the_files_still_gives_a_sample(tmp_path: Path) -> None:

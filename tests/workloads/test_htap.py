@@ -15,10 +15,12 @@ from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import StudyError, UsageError
+from steelyard.study.read import read_study
 from steelyard.workloads.checks import check, count_work
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
+from steelyard.workloads.reading.resolved import resolve_workload
 from steelyard.workloads.reading.workload import Workload
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
@@ -51,6 +53,30 @@ def test_one_client_of_eight_asks_all_queries_and_the_others_enter_orders(
             "delivery": 4,
             "stock-level": 4,
         }
+
+
+HALF = 'workload.streams=[["new-order", "payment"], ["q01", "q02"]]'
+
+
+@pytest.mark.parametrize(
+    ("clients", "changes", "missed", "needed"),
+    [(1, [], "q14", 8), (7, [], "q14", 8), (1, [HALF], "q01", 2)],
+)
+def test_so_few_clients_that_none_asks_are_refused(
+    clients: int, changes: list[str], missed: str, needed: int
+) -> None:
+    words = rf'"htap" by {clients} clients?: none comes to script "{missed}"'
+    study = read_study("settings", ["workload=htap", f"workload.clients={clients}", *changes])
+    with pytest.raises(UsageError, match=words) as refused:
+        resolve_workload(study)
+    assert f"--set workload.clients={needed} (drive: -c {needed})" in str(refused.value.hint)
+
+
+def test_another_share_is_said_by_the_streams_of_a_study() -> None:
+    workload = resolve_workload(read_study("settings", ["workload=htap", HALF])).workload
+    assert workload.streams == (("new-order", "payment"), ("q01", "q02"))
+    with pytest.raises(StudyError, match=r'workload\.streams: script "q023" is not driven'):
+        resolve_workload(read_study("settings", ["workload=htap", HALF.replace("q02", "q023")]))
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb", "sqlserver"])

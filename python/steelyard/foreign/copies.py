@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -64,7 +65,7 @@ def refuse_namesakes(sources: Sequence[str]) -> None:
             arms = _folders(files)
         if len(arms) > 1:
             first, second, *_ = arms.values()
-            typed = " ".join(f"{arm or 'other'}={file}" for arm, file in arms.items())
+            typed = shlex.join(f"{arm or 'other'}={file}" for arm, file in arms.items())
             raise UsageError(
                 f"{quoted(first)} and {quoted(second)} would both be of an arm {quoted(name)}",
                 hint=f"Name the arm of each file: steelyard judge {typed} …",

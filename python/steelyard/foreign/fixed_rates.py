@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Floats, RequestedRate, Series, Sheet
-from steelyard.foreign.source import quoted
+from steelyard.foreign.source import quoted, shell_word
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_digits
 
@@ -59,14 +59,15 @@ def refuse_requested_rates(
     if not scatters or min(scatters) <= least:
         return
     arm = next(iter(rate_of))
-    names = [quoted(name) for name in (next(iter(latencies)), metric.column or metric.name)]
+    names = (next(iter(latencies)), metric.column or metric.name)
+    words = [*map(shell_word, names)]
     raise UsageError(
         f"every run of {arm} did {format_digits(rate_of[arm], 2)} {metric.unit or 'a second'}: "
         "throughput seems to be what was asked for, and no result",
-        detail=f"All runs lie within 0.2 % of a round rate, and {names[0]} scatters "
+        detail=f"All runs lie within 0.2 % of a round rate, and {quoted(names[0])} scatters "
         f"{_UNLIKE:.0f} times as much and more, as it cannot where throughput follows it.",
-        hint=f"Say which was measured: --metric {names[0]}; or, if nothing held the load "
-        f"to a rate: --metric {names[1]}.",
+        hint=f"Say which was measured: --metric {words[0]}; or, if nothing held the load "
+        f"to a rate: --metric {words[1]}.",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Series, Sheet
-from steelyard.foreign.source import quoted
+from steelyard.foreign.source import quoted, shell_word
 from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of, key_of, metric_of
 from steelyard.foreign.vocabulary.table_headings import headings_of
 from steelyard.foreign.vocabulary.units import unit_of
@@ -236,11 +236,12 @@ def _refuse_unreadable(sheet: Sheet, rank: Rank, partly: bool) -> None:
 
 def _nothing_measured(sheet: Sheet, metrics: Sequence[Metric]) -> UsageError:
     names = [metric.column or metric.name for metric in metrics]
+    first = shell_word(names[0])
     listed = ", ".join(quoted(name) for name in names[:6])
     return UsageError(
         f'"{sheet.source}" holds no number that surely is a rate or a time: {listed}',
         detail="Extremes, spreads, counts and outcomes are judged only where they are asked for.",
-        hint=f"Say which was measured and which way is better: --metric {quoted(names[0])} "
+        hint=f"Say which was measured and which way is better: --metric {first} "
         "--lower-is-better (or --higher-is-better).",
     )
 
@@ -260,7 +261,7 @@ def _refuse_doubtful(
     raise UsageError(
         f'"{sheet.source}": {quoted(names[0])} or {quoted(names[1])} could be what was measured',
         detail=f"{quoted(names[1])} may also say how long each run was.",
-        hint=f"Say which: --metric {quoted(names[0])}, or --metric {quoted(names[1])}.",
+        hint=_either_metric(*names),
     )
 
 
@@ -275,8 +276,12 @@ def _either(sheet: Sheet, columns: Sequence[str]) -> UsageError:
     names = [quoted(column) for column in columns[:6]]
     return UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
-        hint=f"Say which: --metric {names[0]}, or --metric {names[1]}.",
+        hint=_either_metric(*columns[:2]),
     )
+
+
+def _either_metric(one: str, other: str) -> str:
+    return f"Say which: --metric {shell_word(one)}, or --metric {shell_word(other)}."
 
 
 def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
@@ -289,5 +294,6 @@ def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     names = [quoted(choice.column) for choice in columns[:6]]
     raise UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
-        hint=f"Say which: --metric {names[-1]}, with --unit or --higher-is-better.",
+        hint=f"Say which: --metric {shell_word(columns[:6][-1].column)}, with --unit or "
+        "--higher-is-better.",
     )

@@ -10,7 +10,7 @@ import numpy as np
 from steelyard.foreign.metric import TIME
 from steelyard.foreign.metric_ranks import SheetMetric
 from steelyard.foreign.series import FactorKind, Series, Sheet
-from steelyard.foreign.source import quoted
+from steelyard.foreign.source import quoted, shell_word
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.model.errors import UsageError
@@ -49,7 +49,7 @@ def refuse_sums(sheets: Sequence[Sheet], chosen: Sequence[SheetMetric]) -> None:
                     f"{quoted(column)} is a sum over {quoted(name)}, which differ: "
                     f"{numbers[0]} in {control}, {numbers[1]} in {arm}",
                     hint=f"Add a column of the mean, {column} by {name}; or, if the work was the "
-                    f"same: --metric {quoted(column)}.",
+                    f"same: --metric {shell_word(column)}.",
                 )
 
 
@@ -101,11 +101,12 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
         against = _signs(present, metric.higher_is_better)
         arms = [arm for arm, sign in signs.items() if sign * against.get(arm, 0) < 0]
         if arms:
-            names = [quoted(choice.column or choice.name) for choice in (chosen[0].metric, metric)]
+            both = [choice.column or choice.name for choice in (chosen[0].metric, metric)]
+            names, words = [*map(quoted, both)], [*map(shell_word, both)]
             raise UsageError(
                 f"{names[0]} and {names[1]} say the opposite of {arms[0]}: by the one it is "
                 "better, by the other worse",
-                hint=f"Say which was measured: --metric {names[0]}, or --metric {names[1]}.",
+                hint=f"Say which was measured: --metric {words[0]}, or --metric {words[1]}.",
             )
 
 

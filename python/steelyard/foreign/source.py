@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import shlex
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,6 +114,12 @@ def quoted(text: str) -> str:
     """A piece of a file as an error shows it: quoted, cut short, nothing unprintable."""
     cut = text if len(text) <= MOST_QUOTED else text[: MOST_QUOTED - 1] + "…"
     return '"' + "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in cut) + '"'
+
+
+def shell_word(text: str) -> str:
+    """A name of a file as it is to be typed: whole, in the quotes that it needs."""
+    own = set(text) & set('"$`\\!')
+    return shlex.quote(text) if own or not text.isprintable() else f'"{text}"'
 
 
 def _unpacked(content: bytes, name: str) -> bytes:

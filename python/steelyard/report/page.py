@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -132,7 +133,8 @@ def _context(source: PageSource) -> dict[str, Any]:
     verdict, plan = source.verdict, source.plan
     defaults = verdict.defaults if verdict else None
     classes = _arm_classes(source)
-    layout = shown_layout(plan)
+    layout, record = shown_layout(plan), verdict.record if verdict else ""
+    record = record or "/".join(source.directory.parts[-3:])
     contrasts = [show_contrast(line, plan, classes, verdict) for line in source.contrasts]
     judged = (*source.contrasts, *source.pairs)
     return {
@@ -189,8 +191,9 @@ def _context(source: PageSource) -> dict[str, Any]:
         "spent": _spent(verdict.spent if verdict else None),
         "took": took_text(verdict) if verdict else "",
         "hash_rows": environment_rows.hash_rows(source.environment),
-        "command": plan.command or f"steelyard weigh {plan.study}",
-        "record": (verdict and verdict.record) or "/".join(source.directory.parts[-3:]),
+        "command": plan.command or shlex.join(["steelyard", "weigh", plan.study]),
+        "record": record,
+        "report_command": shlex.join(["steelyard", "report", record]),
         "amount": tables.amount,
     }
 

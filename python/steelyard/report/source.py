@@ -31,7 +31,7 @@ from steelyard.record.turns.turn import TurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.devices import device_rows
 from steelyard.report.probed import probed_rows
-from steelyard.study.read import renamed_keys
+from steelyard.study.change import renamed_keys
 from steelyard.wording.threats.threat import threat_of
 
 CountLatencies = Callable[[list[str], list[int]], list[int]]

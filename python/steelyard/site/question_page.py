@@ -4,6 +4,7 @@ over its weighings: intervals with the margin band, steps, links to reports.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +53,7 @@ class ShownWeighing:
     report: str
     """Its address; empty: there is none."""
     path: str
+    """As a shell takes it."""
     compare: str
     """Address of its comparison with the one before; empty: it is the first."""
 
@@ -157,7 +159,7 @@ def _weighing(point: Point, before: Point | None, reports: Mapping[str, str]) ->
         version=build.version if build else "",
         doubts=", ".join(reading.doubts) or "none",
         report=_above(reports.get(entry.path, "")),
-        path=entry.path,
+        path=shlex.quote(entry.path),
         compare=f"../{address.COMPARE}#{urlencode(pair)}" if pair else "",
     )
 

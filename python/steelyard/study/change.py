@@ -1,4 +1,7 @@
-"""One change of a study: a key, its value, and the text that sets it on a command line."""
+"""One change of a study: a key, its value, and the text that sets it on a command line.
+
+Holds which keys of a study had other names.
+"""
 
 from __future__ import annotations
 
@@ -129,7 +132,10 @@ def apply_change(table: Table, override: str) -> None:
         return
     target, path = _target(table, path, override)
     if path == ["workload"]:  # another workload: the study's scale and scripts were the old one's
-        table["workload"] = {"name": str(_value_of(override, is_text=True))}
+        former = table.get("workload")
+        driven = former.items() if isinstance(former, dict) else ()
+        clients = {key: value for key, value in driven if key in _OF_CLIENTS}
+        table["workload"] = {"name": str(_value_of(override, is_text=True)), **clients}
         return
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
@@ -233,6 +239,8 @@ def _behind_name(arm: Table, path: list[str]) -> list[str]:
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
+_OF_CLIENTS = ("clients", "clients_when_slow", "threads", "machines", "reconnect")
+"""Keys of a workload that say by whom it is driven, whichever it is."""
 _TEXTS = frozenset(
     {"name", "role", "against", "title", "question", "version", "address"}
     | {"directory", "wal_directory", "bindir", "program", "place", "database", "config"}
@@ -266,3 +274,33 @@ def _variable_of(override: str) -> object:
 
 _OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
 """Keys of an arm that an override sets in the control and every arm where it names none."""
+
+
+RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
+"""Old key → new key. A study that a user writes is refused with the new one."""
+
+
+def renamed_keys(table: Table) -> Table:
+    """A study as TOML has it, or as JSON dumps it, with the new names of its keys.
+
+    Only weights and the workload had others; what else is named so, as a variable may be, stays.
+    """
+    renamed = {**table}
+    for key in ("control", "arm", "arms"):
+        match table.get(key):
+            case dict() as arm:
+                renamed[key] = _arm(arm)
+            case list() as arms:
+                renamed[key] = [_arm(arm) if isinstance(arm, dict) else arm for arm in arms]
+    if isinstance(workload := table.get("workload"), dict):
+        renamed["workload"] = _with_new_keys(workload)
+    return renamed
+
+
+def _arm(arm: Table) -> Table:
+    weight = arm.get("weight")
+    return {**arm, "weight": _with_new_keys(weight)} if isinstance(weight, dict) else {**arm}
+
+
+def _with_new_keys(table: Table) -> Table:
+    return {RENAMED.get(key, key): value for key, value in table.items()}

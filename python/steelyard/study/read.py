@@ -23,9 +23,11 @@ from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.change import (
+    RENAMED,
     apply_change,
     general_first,
     key_of,
+    renamed_keys,
     setting_name,
     spelling_free,
     toml_key,
@@ -35,7 +37,7 @@ from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
-from steelyard.study.values import WrittenFloat
+from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
 
 Table = dict[str, Any]
 
@@ -59,6 +61,8 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     _lay_beneath(table, set() if "settings" in overridden else usual - overridden)
     study = _validate(table, file, overrides)
     _require_effect(study, overrides)
+    if not _is_of_record(file):
+        _require_answers(study, file, overrides)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
 
@@ -85,6 +89,28 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
             if study.factors is not None
             else f"Write {' '.join(f'--set {table}.{other}=VALUE' for table, other, _ in own)}.",
         )
+
+
+def _require_answers(study: Study, file: Path, overrides: Sequence[str]) -> None:
+    """StudyError: `answer` has words for what is no arm of the study, nor of its file, of whose
+    arms overrides may leave some out and name others anew."""
+    named = {name: None for arm in study.arms for name in (arm.name, arm.role) if name}
+    listed = _read_table(file).get("arm")
+    own = with_roles({"arms": [listed] if isinstance(listed, dict) else listed}).get("arms")
+    tables = [arm for arm in own if isinstance(arm, dict)] if isinstance(own, list) else []
+    every = {*named, *(arm.get(key) for arm in tables for key in ("name", "role"))}
+    for name in (name for name in study.answer if name not in every):
+        key, near = f"answer.{name}", difflib.get_close_matches(name, named, n=1)
+        raise StudyError(
+            f'{_location(file, key, overrides)}unrecognized key: "{key}": it names no arm',
+            detail=f"The arms are {', '.join(named)}.",
+            hint=f'Perhaps you meant "answer.{near[0]}".' if near else None,
+        )
+
+
+def _is_of_record(file: Path) -> bool:
+    """Whether it is the study of a record, which this program wrote."""
+    return file.name == "study.toml" and file.with_name("plan.json").is_file()
 
 
 def own_table(name_or_file: str) -> Table:
@@ -196,7 +222,10 @@ def _validate(
     shaped.setdefault("name", file.stem)
     try:
         cells = with_roles(with_cells(shaped))
-        return with_names(Study.model_validate(cells, context={RECORDED: recorded}))
+        # An older record has bare shares in its file; what was typed beside that has none.
+        bare = float if recorded else WrittenFloat if _is_of_record(file) else ()
+        context = {RECORDED: recorded, BARE_SHARES: bare}
+        return with_names(Study.model_validate(cells, context=context))
     except FactorError as failure:
         location = _location(file, failure.key, overrides)
         raise StudyError(f'{location}invalid value for "{failure.key}": {failure}') from failure
@@ -348,9 +377,13 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
 
 
 def write_study(study: Study) -> str:
-    """The study as TOML, every default filled in, so that it can be read back unchanged."""
-    shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True)
-    tables = {**shaped, "arm": shaped["arms"]}
+    """The study as TOML, every default filled in, so that it can be read back unchanged; without
+    words for arms that were left out."""
+    context = {AS_TOML: True}
+    shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True, context=context)
+    arms = {name for arm in study.arms for name in (arm.name, arm.role)}
+    answer = {name: words for name, words in shaped["answer"].items() if name in arms}
+    tables = {**shaped, "answer": answer, "arm": shaped["arms"]}
     del tables["arms"]
     scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
     lines = [f"{key} = {toml_text(value)}" for key, value in scalars.items()]
@@ -365,33 +398,3 @@ def write_study(study: Study) -> str:
 
 def _table_lines(table: Mapping[str, Any]) -> list[str]:
     return [f"{toml_key(key)} = {toml_text(value)}" for key, value in table.items()]
-
-
-RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
-"""Old key → new key. A study that a user writes is refused with the new one."""
-
-
-def renamed_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A study as TOML has it, or as JSON dumps it, with the new names of its keys.
-
-    Only weights and the workload had others; what else is named so, as a variable may be, stays.
-    """
-    renamed = {**table}
-    for key in ("control", "arm", "arms"):
-        match table.get(key):
-            case dict() as arm:
-                renamed[key] = _arm(arm)
-            case list() as arms:
-                renamed[key] = [_arm(arm) if isinstance(arm, dict) else arm for arm in arms]
-    if isinstance(workload := table.get("workload"), dict):
-        renamed["workload"] = _with_new_keys(workload)
-    return renamed
-
-
-def _arm(arm: Mapping[str, Any]) -> dict[str, Any]:
-    weight = arm.get("weight")
-    return {**arm, "weight": _with_new_keys(weight)} if isinstance(weight, dict) else {**arm}
-
-
-def _with_new_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {RENAMED.get(key, key): value for key, value in table.items()}

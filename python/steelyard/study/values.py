@@ -12,6 +12,8 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    PlainSerializer,
+    SerializationInfo,
     ValidationInfo,
     field_validator,
 )
@@ -84,13 +86,30 @@ def unless_none(value: object) -> object:
     return None if value == "none" else value
 
 
-def _fraction(value: object) -> object:
-    """A record has 0.01 where people write 1%."""
+BARE_SHARES = "bare shares"
+"""In the context of validation, of a study that people wrote, who may mean 2 % by 0.02, or 0.02 %:
+the class of the numbers below 1 that are not refused. Without it none are."""
+AS_TOML = "as TOML"
+"""In the context of a dump: what is said so that it has one meaning."""
+
+
+def _fraction(value: object, info: ValidationInfo) -> object:
+    """A program, and an older record, has 0.01 where people write 1%."""
     if isinstance(value, bool):
         raise ValueError("accepted: 1%, 0.5%")
     if isinstance(value, int | float) and 1 <= value <= 100:
         raise ValueError(f"{value:g} has no unit: {value:g}%")
+    accepted = (info.context or {}).get(BARE_SHARES, float)
+    if isinstance(value, float) and 0 < value < 1 and not isinstance(value, accepted):
+        raise ValueError(f'{value:g} has no unit: "{100 * value:g}%", or "{value:g}%"')
     return parse_percent(value) if isinstance(value, str) else value
+
+
+def _percent_word(share: float, info: SerializationInfo) -> float | str:
+    """`"1%"` in a study's file, where that reads back as the same number."""
+    text = f"{100 * share:.12f}".rstrip("0").rstrip(".") + "%"
+    written = (info.context or {}).get(AS_TOML) and parse_percent(text) == share
+    return text if written else share
 
 
 class WrittenFloat(float):
@@ -209,7 +228,9 @@ def at_least(duration: str) -> AfterValidator:
 
 Nanoseconds = Annotated[int, BeforeValidator(_duration)]
 Bytes = Annotated[int, BeforeValidator(_size)]
-Share = Annotated[float, BeforeValidator(_fraction)]
+Share = Annotated[
+    float, BeforeValidator(_fraction), PlainSerializer(_percent_word, when_used="json")
+]
 Settings = Annotated[dict[str, str], BeforeValidator(settings_words)]
 Variables = Annotated[dict[str, str | int | float], BeforeValidator(variable_words)]
 PlaceName = Annotated[str | None, AfterValidator(absolute), BeforeValidator(unless_none)]

@@ -30,6 +30,7 @@ from steelyard.telemetry.capacity import (
     allowed_processors,
     core_of,
     filesystem,
+    memory_limit,
     processor_quota,
     space,
 )
@@ -43,10 +44,10 @@ from steelyard.telemetry.drives.reading import read_drives
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
 _SAME_WHERE_KNOWN = (
     *("distribution", "governor", "clocksource", "huge_pages"),
-    *("allowed_processors", "processor_quota"),
+    *("allowed_processors", "processor_quota", "memory_limit_bytes"),
 )
 """What a kernel need not report, nor an older record hold."""
-_UNKNOWN: tuple[object, ...] = ("", (), [])
+_UNKNOWN: tuple[object, ...] = ("", (), [], 0)
 _MOST_SETTINGS = 4
 _MOST_LETTERS = 40
 """Settings, and letters of the value of each, that are named of those that changed."""
@@ -114,6 +115,7 @@ def machine(root: Path = ROOT) -> dict[str, Any]:
         "clocksource": host.text(CLOCK_SOURCE) or "",
         "huge_pages": host.text(HUGE_PAGES) or "",
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory_limit_bytes": memory_limit(root),
         "boot_id": host.text("proc/sys/kernel/random/boot_id") or "",
     }
 

@@ -44,7 +44,7 @@ class HostSample:
     monotonic_ns: int
     boot_id: str
     busy_ns: dict[int, int]  # by processor: all but idle, waiting for I/O and stolen
-    steal_ns: int  # all processors: runnable, but another guest had the processor
+    steal_ns: int  # runnable, but another guest had the processor: of those that we may use
     throttled_ns: int  # this control group was stopped by its quota
     throttled_periods: int
     pressure_ns: dict[str, int]  # "cpu some", "io full", ...: time that tasks stood still for it
@@ -57,6 +57,8 @@ class HostSample:
     suspended_ns: int  # CLOCK_BOOTTIME − CLOCK_MONOTONIC: time the machine slept since boot
     devices: dict[str, DeviceCounts] = field(default_factory=dict)
     """By name: those that the path rests on in the end."""
+    usable_processors: int = 0
+    """Of all, those that this process and its servers may use (affinity, cpuset); 0: all."""
     memory_room_bytes: int = 0
     """What the available memory is left of: all of the machine's, or the limit of a control group
     that allows less than there is."""
@@ -73,6 +75,7 @@ class HostSample:
             elapsed_ns=self.monotonic_ns - earlier.monotonic_ns,
             busy_ns={p: ns - earlier.busy_ns.get(p, 0) for p, ns in self.busy_ns.items()},
             steal_ns=self.steal_ns - earlier.steal_ns,
+            usable_processors=self.usable_processors or len(self.busy_ns),
             throttled_ns=self.throttled_ns - earlier.throttled_ns,
             throttled_periods=self.throttled_periods - earlier.throttled_periods,
             pressure_ns={
@@ -99,6 +102,7 @@ class HostUse:
     elapsed_ns: int
     busy_ns: dict[int, int] = field(default_factory=dict)
     steal_ns: int = 0
+    usable_processors: int = 0
     throttled_ns: int = 0
     throttled_periods: int = 0
     pressure_ns: dict[str, int] = field(default_factory=dict)
@@ -118,6 +122,7 @@ def host_readings(
         "elapsed_ns": ("ns", use.elapsed_ns),
         "processors": ("processors", len(after.busy_ns)),
         "processors_before": ("processors", len(before.busy_ns)),
+        "usable_processors": ("processors", use.usable_processors),
         "busy_ns": ("ns", sum(use.busy_ns.values())),
         "steal_ns": ("ns", use.steal_ns),
         "throttled_ns": ("ns", use.throttled_ns),
@@ -140,7 +145,7 @@ def host_readings(
     return tuple(Reading(name, unit, value) for name, (unit, value) in values.items())
 
 
-_LEVELS = frozenset({"processors", "memory_total_bytes"})
+_LEVELS = frozenset({"processors", "usable_processors", "memory_total_bytes"})
 _LEFT_OF = {"memory_available_bytes": "memory_room_bytes", "disk_free_bytes": "disk_total_bytes"}
 """What is left → what it is left of."""
 _FIRST = frozenset({"processors_before", "memory_total_before_bytes"})
@@ -181,7 +186,9 @@ def _joined(readings: Sequence[Reading]) -> Reading:
 def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> HostSample:
     """Sample the machine now; `path` stands on the disk whose room is of interest. `places`: what
     else is on a disk that is used; of all the fullest counts."""
-    busy_ns, steal_ns = _processor_time(root)
+    busy_ns, stolen_ns = _processor_time(root)
+    # A container may number its processors anew in /proc/stat: then all of them are its own.
+    usable = (os.sched_getaffinity(0) & stolen_ns.keys()) or stolen_ns.keys()
     memory = memory_bytes(root)
     available, total = memory.get("MemAvailable", 0), memory.get("MemTotal", 0)
     room = min((available, total), tightest_memory(root) or (available, total))
@@ -191,7 +198,8 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
         monotonic_ns=time.monotonic_ns(),
         boot_id=_text(root / "proc/sys/kernel/random/boot_id").strip(),
         busy_ns=busy_ns,
-        steal_ns=steal_ns,
+        steal_ns=sum(stolen_ns[processor] for processor in usable),
+        usable_processors=len(usable),
         throttled_ns=stopped.throttled_ns,
         throttled_periods=stopped.periods,
         pressure_ns=_pressure(root),
@@ -211,18 +219,18 @@ def sample_host(path: Path, root: Path = ROOT, places: Sequence[Path] = ()) -> H
     )
 
 
-def _processor_time(root: Path) -> tuple[dict[int, int], int]:
-    """Busy nanoseconds by processor, and the stolen ones of all (proc_stat(5))."""
+def _processor_time(root: Path) -> tuple[dict[int, int], dict[int, int]]:
+    """Busy nanoseconds by processor, and stolen ones (proc_stat(5))."""
     busy_ns: dict[int, int] = {}
-    steal_ns = 0
+    stolen_ns: dict[int, int] = {}
     for line in _text(root / "proc/stat").splitlines():
         name, *ticks = line.split()
         if not name.startswith("cpu") or name == "cpu":
             continue
         user, nice, system, _idle, _iowait, irq, softirq, steal = (int(t) for t in ticks[:8])
         busy_ns[int(name[3:])] = (user + nice + system + irq + softirq) * _TICK_NS
-        steal_ns += steal * _TICK_NS
-    return busy_ns, steal_ns
+        stolen_ns[int(name[3:])] = steal * _TICK_NS
+    return busy_ns, stolen_ns
 
 
 def memory_bytes(root: Path = ROOT) -> dict[str, int]:

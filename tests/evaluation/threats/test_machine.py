@@ -107,6 +107,17 @@ def test_each_cause_raises_its_own_doubt(
 
 
 @pytest.mark.parametrize(
+    ("usable", "doubts"), [(2, [ProcessorTimeStolen(0.05)]), (64, []), (0, [])]
+)
+def test_stolen_time_is_compared_with_that_of_the_processors_that_may_be_used(
+    usable: int, doubts: list[Observation]
+) -> None:
+    before = replace(QUIET, busy_ns=dict.fromkeys(range(64), 0), usable_processors=usable)
+    after = replace(before, monotonic_ns=100 * SECOND, steal_ns=10 * SECOND)
+    assert seen_of(before, after, processors=[0, 1]) == doubts
+
+
+@pytest.mark.parametrize(
     ("room", "available", "doubts"),
     [
         (4 << 30, 3 << 30, []),  # a container with 4 GB on a machine with 256

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from folders import write_folder
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import StudyError, UsageError
 from steelyard.study.read import read_study
 from steelyard.study.study import Source, Study, WorkloadChoice
 from steelyard.workloads.reading.resolved import data_bytes, resolve, resolve_workload
@@ -73,6 +73,15 @@ def test_the_size_of_the_data_is_known_where_the_workload_loads_them(tmp_path: P
     description = folder / "workload.toml"
     description.write_text(description.read_text().replace("bytes_per_scale = 100", ""))
     assert data_bytes(study_of(folder)) is None
+
+
+@pytest.mark.parametrize("scripts", ["", 'workload.scripts={"q01" = 1, "q02" = 1}'])
+def test_an_excluded_script_that_is_not_driven_is_refused_with_the_near_one(scripts: str) -> None:
+    changes = [change for change in ("workload=tproc-h", scripts) if change]
+    with pytest.raises(StudyError, match='"q011" is not driven') as refused:
+        resolve_workload(read_study("settings", [*changes, 'workload.excluded=["q011"]']))
+    assert refused.value.hint == 'Perhaps you meant "q01".'
+    resolve_workload(read_study("settings", [*changes, 'workload.excluded=["q01"]']))
 
 
 def timed(*changes: str) -> bool:

@@ -72,24 +72,28 @@ def calibrate(
 
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
-    with LocalLaboratory(account) as world, open_view(sys.stderr) as view:
-        if resume is None:
-            scripts = world.data.open(chosen).scripts
-            layout = LAYOUTS[choose_layout(chosen, scripts).name]
-            cost, _ = layout.cost(chosen, scripts)
-            laid = lay_out(chosen, shares, whole=cost != "foreground")
-            chosen = laid.study
-            for what, why in laid.left_out:
-                view.note(f"{what} left out: {why}")
-        question = Question(chosen, drawn, record, resume, command, LEDGER, new_ledger)
-        verdict = weigh(question, world, view)
-    if as_json:
-        typer.echo(verdict_json(verdict))
-    else:
-        typer.echo(render_calibration(verdict, chosen, terminal_width()))
-    if verdict.interrupted:
-        with resumable_by("calibrate", "--resume", verdict.record):
-            raise KeyboardInterrupt
+    with LocalLaboratory(account) as world:
+        with open_view(sys.stderr) as view:
+            if resume is None:
+                scripts = world.data.open(chosen).scripts
+                layout = LAYOUTS[choose_layout(chosen, scripts).name]
+                cost, _ = layout.cost(chosen, scripts)
+                laid = lay_out(chosen, shares, whole=cost != "foreground")
+                chosen = laid.study
+                for what, why in laid.left_out:
+                    view.note(f"{what} left out: {why}")
+            question = Question(
+                chosen, drawn, record, resume, command, LEDGER, new_ledger, resumed_by=(STUDY,)
+            )
+            verdict = weigh(question, world, view)
+        # Before the laboratory is cleaned up: what cannot be removed must not hide it.
+        if as_json:
+            typer.echo(verdict_json(verdict))
+        else:
+            typer.echo(render_calibration(verdict, chosen, terminal_width()))
+        if verdict.interrupted:
+            with resumable_by(STUDY, "--resume", verdict.record):
+                raise KeyboardInterrupt
 
 
 def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False) -> Study:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ def list_engines(
         typer.echo(line)
     for name in lost:
         typer.echo(
-            f"{name}: its programs are gone or no longer run: steelyard engines remove {name}"
+            f"{name}: its programs are gone or no longer run: "
+            f"steelyard engines remove {shlex.quote(name)}"
         )
     typer.echo("")
     for line in view.cache_lines(facts):
@@ -136,7 +138,8 @@ def _source(what: str) -> str | Path:
     if origin in _BROUGHT and version:
         raise UsageError(
             f'engine "{what}" is not here, and is not fetched by `steelyard engines add`',
-            hint=f"{_BROUGHT[origin]}; or `steelyard engines add {version}` fetches another build.",
+            hint=f"{_BROUGHT[origin]}; or `steelyard engines add {shlex.quote(version)}` fetches "
+            "another build.",
         )
     return directory
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -206,16 +207,23 @@ def _named(text: str) -> tuple[str | None, str]:
     return arm, path
 
 
+_PATTERN = str.maketrans("*?[]", "____")
+"""What a shell expands."""
+
+
 def _refuse_several(arm: str, path: str) -> None:
     """UsageError for a directory or a pattern behind the name of an arm, which no shell expands."""
     file = Path(path)
     folder = file.is_dir() and not (file / "verdict.json").is_file()
     if folder or (not file.exists() and any(letter in path for letter in "*?")):
         files = f"{path.rstrip('/')}/*" if folder else path
+        words = (arm + files).translate(_PATTERN)
+        plain = shlex.quote(words) == words
+        each = f"$(printf '{arm}=%s ' {files})" if plain else shlex.quote(f"{arm}=FILE")
         reason = "it is a directory" if folder else f"a shell expands no pattern behind {arm}="
         raise UsageError(
             f'could not read "{path}": {reason}',
-            hint=f"Name each file: steelyard judge $(printf '{arm}=%s ' {files}) …",
+            hint=f"Name each file: steelyard judge {each} …",
         )
 
 

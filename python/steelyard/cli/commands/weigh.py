@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,10 +98,10 @@ def weigh(
     from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 
     chosen = resolve_study(StudyRequest(study, changes, control, arm, resume, account, agreed=yes))
-    verdict = _weighed(chosen, drawn, record, resume, command, account, ray)
-    _show(verdict, conditions, as_json=as_json)
-    _write_for_ci(verdict, conditions, summary, junit)
-    _end(verdict, conditions)
+    publish = partial(_publish, conditions, summary, junit, as_json=as_json)
+    verdict = _weighed(chosen, drawn, record, resume, command, account, ray, publish)
+    if any(condition.holds(verdict.every_contrast) for condition in conditions):
+        raise typer.Exit(FAILED)
 
 
 def _require_places(record: Path | None, *files: Path | None) -> None:
@@ -168,7 +169,10 @@ def _weighed(
     command: tuple[str, ...],
     account: str | None,
     ray: str | None,
+    publish: Callable[[Verdict], None],
 ) -> Verdict:
+    """The verdict, published before the laboratory is cleaned up: what cannot be removed, or load
+    machines that cannot be given back, must not hide it."""
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.weighing.together import load_machines
     from steelyard.record.ledger import LEDGER
@@ -176,13 +180,31 @@ def _weighed(
     from steelyard.running.world import LocalLaboratory
     from steelyard.weigh import weigh as weigh_question
 
-    question = Question(study, seed, record, resume, command, LEDGER)
-    with (
-        load_machines(study, ray) as drivers,
-        LocalLaboratory(account, drivers) as world,
-        open_view(sys.stderr) as view,
-    ):
-        return weigh_question(question, world, view)
+    question = Question(study, seed, record, resume, command, LEDGER, resumed_by=("weigh",))
+    with load_machines(study, ray) as drivers, LocalLaboratory(account, drivers) as world:
+        with open_view(sys.stderr) as view:
+            verdict = weigh_question(question, world, view)
+        publish(verdict)
+    return verdict
+
+
+def _publish(
+    conditions: Sequence[FailCondition],
+    summary: Path | None,
+    xml: Path | None,
+    verdict: Verdict,
+    *,
+    as_json: bool,
+) -> None:
+    """Print it, and write the files that continuous integration asked for. KeyboardInterrupt, with
+    what goes on with it, where it was interrupted."""
+    from steelyard.cli.weighing.campaign import resumable_by
+
+    _show(verdict, conditions, as_json=as_json)
+    _write_for_ci(verdict, conditions, summary, xml)
+    if verdict.interrupted:
+        with resumable_by("weigh", "--resume", verdict.record):
+            raise KeyboardInterrupt
 
 
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
@@ -200,17 +222,6 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
     if not as_json:
         for gate in gate_lines(conditions, verdict.every_contrast):
             typer.echo("\n".join(hanging(gate, sentence_width())))
-
-
-def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
-    """As the exit status has it."""
-    from steelyard.cli.weighing.campaign import resumable_by
-
-    if verdict.interrupted:
-        with resumable_by("weigh", "--resume", verdict.record):
-            raise KeyboardInterrupt
-    if any(condition.holds(verdict.every_contrast) for condition in conditions):
-        raise typer.Exit(FAILED)
 
 
 def _write_for_ci(

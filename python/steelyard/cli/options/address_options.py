@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -148,7 +149,7 @@ def with_own_workload(changes: Sequence[str], own: Table | None = None) -> list[
     if name is not None:
         say(
             f'workload "{name}" of the study is left out: scripts of the command are driven. To '
-            f"drive it on the data that are there: --set workload={name}"
+            f"drive it on the data that are there: --set {shlex.quote(f'workload={name}')}"
         )
     return [f"workload={_OWN}", *changes]
 

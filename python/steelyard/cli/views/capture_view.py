@@ -92,7 +92,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if passed is not None:
         yield from _passed_lines(passed)
     if captured.arrivals is not None:
-        folder = folder_word(captured.folder)
+        folder = shlex.quote(folder_word(captured.folder))
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 
@@ -297,7 +298,8 @@ def threat_lines(
 def record_lines(verdict: Verdict, width: int) -> list[str]:
     """Paths and the command stay on one line each, however long, to be copied."""
     record = verdict.record
-    command = verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}"
+    again = shlex.join(["steelyard", "weigh", verdict.study, "--seed", str(verdict.seed)])
+    command = verdict.command or again
     return [
         f"record  {record}",
         f"report  {record}/report.html",

@@ -2,7 +2,7 @@
 
 A sweep, a bisection, a search of settings and a repetition of a published study differ in what they
 weigh next. What they share is here: the plan that is written before the first weighing, a record
-for each of them, the command that goes on after Ctrl-C, and what came of it, kept and shown.
+for each of them, the command that goes on with it, and what came of it, kept and shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import agreed_at_address
 from steelyard.cli.views.live_view import open_view
 from steelyard.history.question import keys_of
-from steelyard.model.errors import RecordError, SteelyardError, UsageError
+from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
 from steelyard.record.reader import VERDICT, read_plan, read_telemetry, read_verdict
@@ -113,8 +113,8 @@ class Campaign:
 
     @contextmanager
     def resumable(self) -> Iterator[None]:
-        """Weigh into its folder from this process alone, and say after Ctrl-C what goes on with it.
-        RecordError: another process does."""
+        """Weigh into its folder from this process alone, and say what goes on with it where it is
+        ended from outside. RecordError: another process does."""
         with OwnDirectory.open(self.folder) as folder:
             if not folder.hold():
                 raise in_use(self.kind.noun.partition(" ")[2], self.folder)
@@ -137,7 +137,11 @@ class Campaign:
         except OtherStudyError:
             raise
         except SteelyardError as failure:
-            return failure.primary.partition("\n")[0]
+            is_engines = isinstance(failure, EngineError)
+            verdict = final_verdict(self.folder / name) if is_engines else None
+            if verdict is not None:  # what failed was the cleanup after it
+                say(str(failure))
+            return verdict or failure.primary.partition("\n")[0]
 
     def keep(self, file: str, document: Mapping[str, Any]) -> None:
         """Write what is planned, or what came of it, without secrets."""
@@ -156,10 +160,11 @@ def show(document: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) ->
 
 @contextmanager
 def resumable_by(*arguments: str) -> Iterator[None]:
-    """Say after Ctrl-C what goes on with it: `steelyard ARGUMENTS`, to be pasted."""
+    """Say where it is ended from outside what goes on with it: `steelyard ARGUMENTS`, to be
+    pasted."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # by Ctrl-C, or by SIGTERM and the like
         say(f"go on: {shlex.join(['steelyard', *arguments])}")
         raise
 

@@ -9,6 +9,7 @@ Runs a command of Steelyard in a process of its own, and ends it in order with t
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
 import sys
@@ -91,7 +92,8 @@ def fetch_engines(missing: Sequence[str], account: str | None) -> None:
     more = [] if account is None else ["--as", account]
     for position, version in enumerate(missing):
         if run(["engines", "add", version, *more]) != 0:
-            left = "; ".join(f"steelyard engines add {waiting}" for waiting in missing[position:])
+            adding = ("steelyard", "engines", "add")
+            left = "; ".join(shlex.join((*adding, waiting)) for waiting in missing[position:])
             raise EngineError(
                 f'could not fetch engine "{version}": nothing was weighed',
                 detail="The reason stands above; without a network no version can be fetched.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,9 +80,10 @@ def weigh_own_work(arguments: Sequence[str], record: Path | None, account: str |
     verdict = verdict_in(directory)
     if status != 0 or verdict is None:
         planned = (directory / PLAN).is_file()
+        resume = ["steelyard", "weigh", "--resume", str(directory)]
         raise SteelyardError(
             f"your work could not be weighed: `steelyard weigh` ended with status {status}",
             detail="Its error stands above. The rehearsal itself is complete.",
-            hint=f"Resume it: steelyard weigh --resume {directory}" if planned else None,
+            hint=f"Resume it: {shlex.join(resume)}" if planned else None,
         )
     return verdict

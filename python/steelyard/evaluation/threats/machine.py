@@ -156,7 +156,8 @@ def machine_observations(
 
 def _withheld_time(values: Mapping[str, float]) -> Iterator[Observation]:
     elapsed_ns = values["elapsed_ns"]
-    capacity_ns = elapsed_ns * max(1, values["processors"])
+    # Records from before it was kept have what was stolen of all.
+    capacity_ns = elapsed_ns * max(1, values.get("usable_processors", values["processors"]))
     steal_share = values["steal_ns"] / capacity_ns if capacity_ns > 0 else 0.0
     if steal_share > STEAL_SHARE:
         yield ProcessorTimeStolen(steal_share)

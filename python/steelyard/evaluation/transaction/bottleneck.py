@@ -106,7 +106,8 @@ def withheld_share(epochs: Sequence[EpochTotals]) -> float:
     shares = []
     for epoch in epochs:
         machine = known_values(epoch.machine.values())
-        whole = machine.get("elapsed_ns", 0.0) * max(1.0, machine.get("processors", 1.0))
+        usable = machine.get("usable_processors", machine.get("processors", 1.0))
+        whole = machine.get("elapsed_ns", 0.0) * max(1.0, usable)
         lost = machine.get("throttled_ns", 0.0) + machine.get("steal_ns", 0.0)
         shares.append(lost / whole if whole else 0.0)
     return float(np.mean(shares)) if shares else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from steelyard.foreign.number import is_number
@@ -134,5 +135,5 @@ def _refuse_several(table: Table, columns: Sequence[int]) -> None:
     raise table.source.error(
         f"columns {names} could each name the arms",
         table.spot(0, columns[0]),
-        hint=f"Say which does: --column arm={table.name(columns[-1])}",
+        hint=f"Say which does: --column {shlex.quote(f'arm={table.name(columns[-1])}')}",
     )

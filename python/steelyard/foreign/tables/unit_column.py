@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,11 +36,11 @@ def unit_named(table: Table, column: int | None) -> str:
     units = [unit_of(cell) or cell for cell in cells]
     for row, unit in enumerate(units):
         if unit != units[0]:
-            name = table.name(column)
+            name = shlex.quote(f"arm={table.name(column)}")
             raise table.source.error(
                 f"mixed units: {cells[row] or 'none'} after {cells[0] or 'none'}",
                 table.spot(row, column),
-                hint=f"Write all rows in one unit; if these are the arms: --column arm={name}.",
+                hint=f"Write all rows in one unit; if these are the arms: --column {name}",
             )
     return units[0]
 

@@ -67,7 +67,7 @@ from steelyard.workloads.reading.resolved import data_bytes
 @contextmanager
 def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> Iterator[Setup]:
     """A weighing made ready; every server is stopped at the end, and the record closed where it
-    fails.
+    fails. What goes on with it is said where it is ended from outside.
 
     A weighing that ends before anything was measured leaves no record, but the servers' logs where
     one of them would not start.
@@ -117,9 +117,11 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
                 slots.stop_arms()
             raise
         slots.stop_arms()
-    except BaseException:
+    except BaseException as ending:
         opened.record.discard_if_bare()
         opened.record.close()
+        if isinstance(ending, KeyboardInterrupt | SystemExit) and opened.resuming_command:
+            progress.note(f"go on: {opened.resuming_command}")
         raise
 
 

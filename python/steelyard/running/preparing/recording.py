@@ -20,7 +20,7 @@ from steelyard.record.reader import (
     read_verdict,
     turns_of_torn_epochs,
 )
-from steelyard.record.record import STUDY_FILE, Record
+from steelyard.record.record import PLAN, STUDY_FILE, Record
 from steelyard.record.turns.turn import LostTurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.running.stopwatch import SpentTime, Stopwatch
@@ -53,6 +53,13 @@ class OpenRecord:
     def resumed(self) -> bool:
         """Whether an interrupted weighing goes on."""
         return self.plan is not None
+
+    @property
+    def resuming_command(self) -> str:
+        """To be pasted, once what was begun can go on; empty: there is nothing to go on with."""
+        directory, command = self.record.directory, self.question.resumed_by
+        planned = bool(command) and (directory / PLAN).is_file()
+        return shlex.join(("steelyard", *command, "--resume", str(directory))) if planned else ""
 
 
 def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
@@ -136,3 +143,5 @@ class Question:
     command: Sequence[str] = ()
     ledger: Path | None = None  # None: the A/A ledger is neither read nor written
     new_ledger: bool = False  # begin a new one with this weighing
+    resumed_by: Sequence[str] = ()
+    """The command that goes on with it by --resume; none: what it is a part of goes on."""

@@ -72,7 +72,7 @@ def sample_recent_load(
         unread = began if isinstance(began, str) else ended
         return replace(lately, why_not=f"could not be read: {unread}")
     use = ended.since(began)
-    whole_ns = use.elapsed_ns * max(1, len(use.busy_ns))
+    whole_ns = use.elapsed_ns * max(1, use.usable_processors)
     return replace(
         lately,
         steal_share=use.steal_ns / whole_ns,

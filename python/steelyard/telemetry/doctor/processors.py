@@ -142,7 +142,7 @@ def steal(host: HostFacts) -> HostFinding:
     state = host.lately.why_not
     if share is not None:
         level = "warning" if share > STEAL_SHARE else "good"
-        state = f"{share:.1%} of the time of all processors"
+        state = f"{share:.1%} of the time of all processors that may be used"
     return HostFinding(
         "stolen time",
         level,

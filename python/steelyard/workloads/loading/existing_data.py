@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 from steelyard.engines.loading import DATABASE, LoadedData, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
@@ -49,7 +50,7 @@ def require_workload(workload: Workload, scale: int, mark: LoadedData | None, ho
         # and a number of devices that scripts read, what they are.
         matters = option.values or read & {*option.variables(name, chosen)}
         if matters and loaded != chosen:
-            other = f"Say --set {name}={_word(loaded)}, or load anew: {load}"
+            other = f"Say --set {shlex.quote(f'{name}={_word(loaded)}')}, or load anew: {load}"
             raise UsageError(
                 f'cannot drive workload "{workload.name}" with {name} = {_word(chosen)}: {where} '
                 f"was loaded with {name} = {_word(loaded)}",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import chain
 
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.script_text import VARIABLE
+from steelyard.model.units import counted
 from steelyard.study.study import LEAVE_OUT, REFUSE, Failing, Study, WorkloadChoice
 from steelyard.workloads.reading.dialects import GENERIC
 from steelyard.workloads.reading.folder import find_workload, known_workloads
@@ -146,12 +149,21 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
             f'workload.texts: script "{stray[0]}" is not driven',
             hint=f'Give it a weight: workload.scripts = {{ "{stray[0]}" = 1 }}',
         )
+    for key, names in (("streams", chain(*choice.streams)), ("excluded", choice.excluded)):
+        if stray := [name for name in names if name not in (scripts or workload.scripts)]:
+            near = get_close_matches(stray[0], scripts or workload.scripts, n=1)
+            raise StudyError(
+                f'workload.{key}: script "{stray[0]}" is not driven',
+                hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            )
     uses_mix = not scripts
     if uses_mix and not workload.mix():
         raise UsageError(
             f'nothing is to be driven: workload "{workload.name}" has no scripts',
             hint="Give one with -f SCRIPT, or a folder of scripts with --workload DIR.",
         )
+    every = workload.streams_of(len(workload.streams)) if uses_mix else ()
+    _require_clients(workload.name, choice.streams or every, choice.clients)
     if uses_mix:
         refuse_unused_options(workload, choice.clients)
     elif scripts != workload.mix():  # as a record has it, the mix is written out
@@ -161,11 +173,26 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
             "scale": choice.scale or workload.default_scale,
             "options": dict(workload.chosen),
             "scripts": scripts or workload.mix(),
-            "streams": workload.streams_of(choice.clients) if uses_mix else choice.streams,
-            "excluded": workload.excluded if uses_mix else choice.excluded,
+            "streams": choice.streams or (workload.streams_of(choice.clients) if uses_mix else ()),
+            "excluded": choice.excluded or (workload.excluded if uses_mix else ()),
             "mode": choice.mode or workload.mode,
         }
     )
+
+
+def _require_clients(name: str, streams: Sequence[Sequence[str]], clients: int) -> None:
+    """UsageError: scripts stand in streams that so few clients do not come to, so that this part of
+    the work would not be done at all."""
+    scripts = {*chain(*streams)}
+    needed = next(n for n in range(len(streams) + 1) if scripts <= {*chain(*streams[:n])})
+    if needed > clients:
+        done = {*chain(*streams[:clients])}
+        missed = next(script for script in chain(*streams) if script not in done)
+        raise UsageError(
+            f'cannot drive workload "{name}" by {counted(clients, "clients")}: none comes to '
+            f'script "{missed}"',
+            hint=f"Have {needed} at least: --set workload.clients={needed} (drive: -c {needed}).",
+        )
 
 
 Driven = tuple[dict[str, int], tuple[tuple[str, ...], ...], dict[str, str | int]]

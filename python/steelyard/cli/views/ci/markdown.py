@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -51,7 +52,8 @@ def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time, plans)] + [""]
     lines += [*_doubts(every), ""]
     lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", ""]
-    lines += _fenced(verdict.command or f"steelyard weigh {verdict.study} --seed {verdict.seed}")
+    again = shlex.join(["steelyard", "weigh", verdict.study, "--seed", str(verdict.seed)])
+    lines += _fenced(verdict.command or again)
     return printable("\n".join(lines) + "\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -242,7 +243,7 @@ def row_security_doubts(session: psycopg.Connection) -> Iterator[str]:
 def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
     """Which schemas a role finds by its own name: another role's statements meet other tables."""
     rows = session.execute(
-        "SELECT nspname, count(*) OVER () FROM pg_catalog.pg_namespace AS n"
+        "SELECT pg_catalog.quote_ident(nspname), count(*) OVER () FROM pg_catalog.pg_namespace AS n"
         " JOIN pg_catalog.pg_roles ON rolname = nspname WHERE rolname <> %s"
         " AND pg_catalog.strpos(pg_catalog.current_setting('search_path'), '$user') > 0"
         " AND EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = n.oid) ORDER BY 1 LIMIT"
@@ -250,11 +251,11 @@ def _schema_doubts(session: psycopg.Connection) -> Iterator[str]:
         [SUPERUSER, _MOST_NAMED],
     ).fetchall()
     if rows:
+        key = shlex.quote(f"settings.search_path={printable(str(rows[0][0]))},public")
         yield (
             f'roles find schemas of their names before others ("$user" in search_path), and '
-            f"scripts run as {SUPERUSER}, which does not: {_first_named(rows)}; --set "
-            f"settings.search_path="
-            f"{printable(str(rows[0][0]))},public weighs as that role would find its tables"
+            f"scripts run as {SUPERUSER}, which does not: {_first_named(rows)}; --set {key} weighs "
+            "as that role would find its tables"
         )
 
 

@@ -5,6 +5,7 @@ line, which postmaster.opts holds.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -225,7 +226,8 @@ def _main_file(directory: Path, line: CommandLine) -> tuple[Path | None, str]:
         return main, (
             f'the settings weighed are those of "{where}", which names the data directory '
             f'"{its_data}": whether it belongs to these data cannot be seen here; where it does, '
-            f"type --config {where}, else bring their server's file and type --config FILE"
+            f"type --config {shlex.quote(str(main))}, else bring their server's file and type "
+            "--config FILE"
         )
     if ours != theirs:
         return None, (
@@ -289,7 +291,7 @@ def config_option(directory: Path) -> str:
     here = [main for main in every if _other_cluster(main, directory) is None]
     usual = DEBIAN / major / "main" / MAIN
     if here:
-        return f"type --config {usual if usual in here else here[0]}"
+        return f"type --config {shlex.quote(str(usual if usual in here else here[0]))}"
     return (
         f"bring {usual} of that server (where Debian and Ubuntu keep it) and type --config {usual}"
     )
