@@ -169,6 +169,11 @@ def _unpacked(path: Path) -> str:
     for name in ("base.tar", "base.tar.gz", "base.tar.zst", "base.tar.lz4"):
         if (path / name).is_file():
             return f"It holds {name}: unpack it into a directory, and pg_wal.tar into its pg_wal."
+    if (path / "map.dat").is_file() and (path / "databases").is_dir():
+        return (  # pg_dumpall -Fc and the like, since 19
+            "It is a dump of all databases: name the one that is to be weighed, --from "
+            f"{shlex.quote(str(path / 'databases'))}/NAME; map.dat says which name is which's."
+        )
     return ""
 
 
