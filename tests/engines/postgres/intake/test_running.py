@@ -33,7 +33,7 @@ from thinned import thinned
 pytestmark = pytest.mark.postgres
 
 STARTED = ("random_page_cost=1.5", "shared_preload_libraries=plpgsql",
-           "archive_command=S3cret")  # fmt: skip
+           "archive_command=S3cret", "geqo_seed=0.25", "app.tenant=7")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,7 @@ def server() -> Iterator[Original]:
             original.ask("CREATE DATABASE empty")
             original.ask("CREATE ROLE replicator LOGIN REPLICATION")
             original.ask("ALTER ROLE dba SET work_mem = '1MB'")
+            original.ask("ALTER ROLE dba SET geqo_seed = 0.5")
             yield original
 
 
@@ -83,6 +84,9 @@ def test_settings_are_those_of_the_server_and_not_of_its_role(server: Original) 
     assert kept["archive_command"] == ""
     assert "S3cret" not in f"{asked!r} {kept}"
     assert kept["work_mem"] == "9MB"  # not the 1MB of the role itself
+    assert kept["geqo_seed"] == "0.25"  # of its command line, which no file has
+    assert kept["app.tenant"] == "7"
+    assert asked.partial_for("shop") == ""
 
 
 @pytest.mark.parametrize(

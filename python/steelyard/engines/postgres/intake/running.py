@@ -23,6 +23,11 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import LEFT_OUT, neutralise, printable
 from steelyard.engines.postgres.intake.copying import CopyProgress
+from steelyard.engines.postgres.intake.server_settings import (
+    POSTMASTER_OPTIONS,
+    options_of,
+    parse_arguments,
+)
 from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
 from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
@@ -109,6 +114,7 @@ _FILES = (
     " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
     " 'command line')) AND setting IS NOT NULL"
 )
+_COMMAND_LINE = f"SELECT pg_catalog.pg_read_file('{POSTMASTER_OPTIONS}', 0, 1000000, true)"
 # What ALTER ROLE ALL sets counts in the copy too; the two are of every session.
 _OVERLAID = (
     "SELECT name, source = 'database' FROM pg_catalog.pg_settings WHERE source IN"
@@ -130,13 +136,13 @@ def ask_running(target: str) -> RunningServer:
         version, role, all_settings, tablespaces, database = row
         databases = session.execute(_DATABASES.encode()).fetchall()
         settings: dict[str, str] = dict(session.execute(_SETTINGS.encode()).fetchall())
-        files = _allowed(session, _FILES)
-        settings |= dict(files or ())
+        files, started = _allowed(session, _FILES), _allowed(session, _COMMAND_LINE)
+        settings = {**dict(files or ()), **_only_started_with(started, settings), **settings}
         size = _allowed(session, _SIZE)
         slots = _allowed(session, _SLOTS) or []
         identifier = _allowed(session, _IDENTIFIER)
         overlaid: list[tuple[str, bool]] = []
-        if files is None:
+        if files is None or started is None:
             overlaid += session.execute(_OVERLAID.encode()).fetchall()
         own = _overlaid(f'role "{role}" or its session', [n for n, by in overlaid if not by])
         partial = [*([] if all_settings else [_partial(str(role))]), *([own] if own else [])]
@@ -227,6 +233,15 @@ def _overlaid(by: str, names: Sequence[str]) -> str:
     )
 
 
+def _only_started_with(
+    rows: Sequence[tuple[Any, ...]] | None, reported: Mapping[str, str]
+) -> dict[str, str]:
+    """What a command line says that the server does not report, since a role or a database sets
+    another value, or no library knows it yet."""
+    started = parse_arguments(options_of(str(rows[0][0] or ""))).settings if rows else {}
+    return {name: value for name, value in started.items() if name not in reported}
+
+
 def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
     """A session of the server; of another database where libpq named one that is not there."""
     import psycopg
@@ -264,12 +279,12 @@ def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
 
 
 def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]] | None:
-    """The rows of a query; None: the role may not read them."""
+    """The rows of a query; None: the role may not read them, or they are no text."""
     import psycopg
 
     try:
         return session.execute(query.encode()).fetchall()
-    except psycopg.errors.InsufficientPrivilege:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.CharacterNotInRepertoire):
         return None
 
 
