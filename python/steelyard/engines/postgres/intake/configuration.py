@@ -6,7 +6,7 @@ Names alone are kept of what is left out: its values may be passwords.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +63,9 @@ ACTING: Mapping[str, str] = {
 """Libraries whose workers act on other servers as soon as a server of the data has started, or that
 start programs, and why a copy is without them. pg_upgrade's servers need the former, and start no
 workers of theirs."""
+FETCHING_KEYS = frozenset(library for library, why in ACTING.items() if why == _FETCHES_KEY)
+"""Those that start programs: no server of ours does. Their functions load without a preload, too
+(_PG_init of pgsodium.c and supabase_vault.c returns early)."""
 
 SET: Mapping[str, str] = {
     "archive_mode": "off",
@@ -98,20 +101,24 @@ class Configuration:
         return Configuration(rest, tuple(gone))
 
 
-def without_acting(configuration: Configuration) -> Configuration:
+def without_acting(
+    configuration: Configuration, acting: Collection[str] = ACTING
+) -> Configuration:
     """Without libraries whose workers act on other servers, or that start programs."""
     for name in PRELOADING:
         for library in listed(configuration.settings.get(name, "")):
-            why = ACTING.get(Path(library).name.removesuffix(".so"))
-            if why is not None:
-                configuration = configuration.without_library(library, why)
+            plain = Path(library).name.removesuffix(".so")
+            if plain in acting:
+                configuration = configuration.without_library(library, ACTING[plain])
     return configuration
 
 
-def preloaded_at_rest(settings: Mapping[str, str]) -> dict[str, str]:
+def preloaded_at_rest(
+    settings: Mapping[str, str], acting: Collection[str] = ACTING
+) -> dict[str, str]:
     """Which of its libraries a server of the data preloads that acts on no other one."""
     preloaded = {name: settings[name] for name in PRELOADING if name in settings}
-    rest = without_acting(Configuration(preloaded)).settings
+    rest = without_acting(Configuration(preloaded), acting).settings
     return {name: rest.get(name, "") for name in preloaded}
 
 
