@@ -40,6 +40,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"dynamic_library_path|extension_control_path|jit_provider", _LIBRARIES),
     (r".*command|.*_script", "it runs no programs"),
     (r"idle_session_timeout", "clients of a weighing wait for their slice"),
+    (r"timescaledb\.max_background_workers", "jobs would change its data by the clock"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), why) for pattern, why in _RULES]
 _SILENT = ("fatal", "panic")
@@ -48,6 +49,7 @@ _SILENT = ("fatal", "panic")
 PRELOADING = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
 
 _SUBSCRIBES = "its subscriptions would take what the original's slots hold for it"
+_BY_THE_CLOCK = "its jobs would change the data by the clock, in one arm's turn or another's"
 _FETCHES_KEY = "its script, which fetches a key, would run at each start"
 ACTING: Mapping[str, str] = {
     "bdr": _SUBSCRIBES,
@@ -55,14 +57,21 @@ ACTING: Mapping[str, str] = {
     # It connects to cron.host, and to the port that its server had when a job was scheduled.
     "pg_cron": "its jobs would run, on the original where that listens at their address",
     "pg_net": "it would send the requests that wait in its queue",
+    "pg_partman_bgw": _BY_THE_CLOCK,
+    "pg_squeeze": _BY_THE_CLOCK,
+    "pg_task": _BY_THE_CLOCK,
+    "pgactive": _SUBSCRIBES,
+    "pgautofailover": "it would look after the nodes of the original",
     "pglogical": _SUBSCRIBES,
+    "pgpro_scheduler": _BY_THE_CLOCK,
     "pgsodium": _FETCHES_KEY,
     "spock": _SUBSCRIBES,
     "supabase_vault": _FETCHES_KEY,
+    "vectorize": "it would send the texts that wait in its queue",
 }
-"""Libraries whose workers act on other servers as soon as a server of the data has started, or that
-start programs, and why a copy is without them. pg_upgrade's servers need the former, and start no
-workers of theirs."""
+"""Libraries whose workers act on other servers, or on the data by a schedule, as soon as a server
+of the data has started, or that start programs, and why a copy is without them. pg_upgrade's
+servers need the former, and start no workers of theirs."""
 FETCHING_KEYS = frozenset(library for library, why in ACTING.items() if why == _FETCHES_KEY)
 """Those that start programs: no server of ours does. Their functions load without a preload, too
 (_PG_init of pgsodium.c and supabase_vault.c returns early)."""
@@ -72,8 +81,16 @@ SET: Mapping[str, str] = {
     "listen_addresses": "",
     # A subscription in the copy would fetch from its publisher.
     "max_logical_replication_workers": "0",
+    # Hypertables need the library; its launcher ends at once (bgw_launcher.c).
+    "timescaledb.max_background_workers": "0",
 }
 """What a copy is given in any case."""
+AT_REST: Mapping[str, str] = {
+    **{extension: f"which does not preload it: {why}" for extension, why in ACTING.items()},
+    "timescaledb": "which runs none of its jobs (compression, retention, continuous aggregates): "
+    "they would change the data by the clock, in one arm's turn or another's",
+}
+"""By extension how a copy keeps it from acting, and why."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,7 @@ class Configuration:
 def without_acting(
     configuration: Configuration, acting: Collection[str] = ACTING
 ) -> Configuration:
-    """Without libraries whose workers act on other servers, or that start programs."""
+    """Without libraries whose workers act, or that start programs."""
     for name in PRELOADING:
         for library in listed(configuration.settings.get(name, "")):
             plain = Path(library).name.removesuffix(".so")
