@@ -15,6 +15,8 @@ from typing import Any
 from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
+from steelyard.engines.postgres.life.data_directory import other_storage
+from steelyard.integrity.scrub.backup.packed_backups import unread_storage
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.outcome import ScrubRequest, scan_options
@@ -214,7 +216,7 @@ def estimate_enabling(
         same_disk=place.stat().st_dev == path.stat().st_dev,
         hints_logged=read_control(path / CONTROL_FILE)["wal_log_hints"],
         cost=last_cost(records),
-        denied=tuple(denied),
+        denied=(*denied, *unread_storage(other_storage(path))),
     )
 
 

@@ -62,6 +62,9 @@ def test_equal_secrets_are_equal_and_a_text_is_none() -> None:
         ),
         *("repo1-azure-key", "WALG_LIBSODIUM_KEY", "SecretAccessKey", "sig", "X-Amz-Signature"),
         *("Authorization", "Proxy-Authorization", "smtp.signature"),
+        *("anon.salt", "app.password_pepper", "hashids.salt", "orioledb.s3_accesskey"),
+        *("http.curlopt_proxyuserpwd", "duckdb.motherduck_token", "vectorize.openai_key"),
+        *("data_encryption_key_unwrap_command", "neon.pageserver_connstring", "pgsodium.key"),
         *("report_password", "passphrase", "requirepass", "x.encryption_key", "--api-token"),
     ],
 )
@@ -93,6 +96,10 @@ def test_a_name_that_carries_a_secret_is_known_whatever_brought_it(name: str) ->
             "design",
             "signature_type",
         ),
+        *("anon.algorithm", "wal_keep_size", "pgsodium.getkey_script", "vault.getkey_script"),
+        *("pg_tde.wal_encrypt", "pg_tde.cipher", "supautils.reserved_roles", "salt_rounds"),
+        *("credcheck.password_min_length", "credcheck.password_contain", "basalt", "no_salt"),
+        *("timescaledb.passfile", "pgaudit.log_parameter", "cron.use_background_workers"),
         *("", "krb_server_keyfile", "default_password_lifetime", "token_timeout"),
     ],
 )

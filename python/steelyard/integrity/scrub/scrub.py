@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, scan_segments, walk_cluster
+from steelyard.engines.postgres.life.data_directory import other_storage
 from steelyard.engines.postgres.sql.relation_files import (
     RelationFile,
     local_conninfo,
@@ -21,6 +22,7 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     ignored_archives,
     require_seekable,
 )
+from steelyard.integrity.scrub.backup.packed_backups import unread_storage
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
@@ -286,6 +288,7 @@ def _segments(
         for oid in state.tablespaces
         if not os.path.lexists(path / "pg_tblspc" / str(oid))
     ]
+    denied += unread_storage(other_storage(path))
     skipped += ignored_archives(path)
     return whole_segments(segments, state.layout), skipped, denied
 

@@ -20,7 +20,7 @@ finds nothing, is the last."""
 _HINTS = (
     *("pass", "pw", "secret", "token", "key", "cred", "conn", "command", "dsn", "jwt", "cookie"),
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
-    *("curl ", "row contains", "copy ", "line "),
+    *("salt", "pepper", "curl ", "row contains", "copy ", "line "),
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
     *("docker ", "podman ", "openssl", "crypt", "hmac"),
 )

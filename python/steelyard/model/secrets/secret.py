@@ -61,8 +61,8 @@ _WORDS = frozenset(
     {"pwd", "pass", "pw", "dsn", "bearer", "token", "tokens", "jwt", "cookie", "cred", "creds"}
 )
 _ENDS = re.compile(r"(?:token|pwd|pw|(?<!by)(?<!com)pass)$")
-_LAST = frozenset({"auth", "authorization", "sig", "signature"})
-"""Secret as a last word: `REDIS_AUTH`, `X-Amz-Signature`."""
+_LAST = frozenset({"auth", "authorization", "sig", "signature", "salt", "pepper"})
+"""Secret as a last word: `REDIS_AUTH`, `X-Amz-Signature`, `anon.salt`."""
 _NO_LAST = frozenset(re.findall(r"\w+", "require enable use disable session default role no"))
 """Before one of those: `require_auth` is a rule, `session_authorization` a role."""
 _KEY_OF = frozenset(
@@ -118,6 +118,7 @@ _RULES_OF = (
     "simple_password_check",
     "passwordcheck",
     "cracklib",
+    "credcheck",
     "old_passwords",
 )
 """Modules whose settings are rules for passwords."""

@@ -1,4 +1,5 @@
-"""A copy preloads no library whose workers would act on the original, or on servers beside it."""
+"""A copy preloads no library whose workers would act on the original, on servers beside it, or on
+its own data by a schedule."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.postgres.intake.configuration import (
     ACTING,
+    SET,
     Configuration,
+    neutralise,
     preloaded_at_rest,
     read_file,
     without_acting,
@@ -40,7 +43,10 @@ def test_it_is_left_out_however_it_is_spelt_and_others_stay(library: str, spelli
     assert alone.settings == {}
 
 
-@pytest.mark.parametrize("library", ["auto_explain", "pg_cron_like", "pg_prewarm", "my_citus"])
+@pytest.mark.parametrize(
+    "library",
+    ["auto_explain", "pg_cron_like", "pg_prewarm", "my_citus", "timescaledb", "pg_partman"],
+)
 def test_what_acts_in_its_own_server_alone_stays(library: str) -> None:
     settings = {"shared_preload_libraries": library}
     assert without_acting(Configuration(settings)).settings == settings
@@ -107,3 +113,34 @@ def test_a_database_that_uses_it_is_doubted() -> None:
     assert "distributed tables have no rows here" in doubt
     nothing: Any = Extensions("amcheck", "plpgsql")
     assert list(_extension_doubts(nothing)) == []
+
+
+def test_hypertables_keep_their_library_and_its_jobs_are_off_and_named() -> None:
+    """Only a preload makes them readable; a copy is given what its launcher ends by."""
+    offered = {
+        "shared_preload_libraries": "timescaledb",
+        "timescaledb.max_background_workers": "16",
+        "timescaledb.enable_chunk_append": "off",
+    }
+    rest = without_acting(neutralise(offered))
+    name = "timescaledb.max_background_workers"
+    assert rest.settings == {each: offered[each] for each in offered if each != name}
+    assert [(each.what, "by the clock" in each.why) for each in rest.neutralised] == [(name, True)]
+    assert SET[name] == "0"
+    session: Any = Extensions("timescaledb")
+    [doubt] = _extension_doubts(session)
+    assert doubt.startswith("extension timescaledb is at rest in the copy, which runs none of its jobs")
+
+
+@pytest.mark.postgres
+def test_a_copy_starts_with_what_keeps_jobs_at_rest_though_its_build_lacks_their_extension(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    engine: Postgres = made_of("18").engine  # type: ignore[attr-defined]
+    cluster = engine.create(slot.path / "data", protection="checksums")
+    cluster.configure(dict(SET))
+    cluster.start(slot, {})
+    try:
+        assert "timescaledb.max_background_workers" not in cluster.settings()
+    finally:
+        cluster.stop()

@@ -347,6 +347,14 @@ def test_a_directory_of_a_configuration_says_where_its_data_are(
     assert suggested(etc) == (f"The data are elsewhere: --from {made}" if names else "None")
 
 
+def test_a_directory_of_all_databases_says_which_to_name(tmp_path: Path) -> None:
+    (tmp_path / "databases/5").mkdir(parents=True)
+    (tmp_path / "map.dat").write_text("5 postgres\n16384 shop\n")
+    with pytest.raises(UsageError) as refused:
+        inspect_source(tmp_path)
+    assert f"--from {tmp_path}/databases/NAME" in str(refused.value.detail)
+
+
 def test_where_there_is_nothing_a_running_server_can_be_named_too(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is nothing") as refused:
         inspect_source(tmp_path / "nothing")

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from engines.postgres.intake.conftest import original_at
 from engines.postgres.intake.original import Original
 from own_cache import open_directory
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.postgres.intake import running
 from steelyard.engines.postgres.intake.configuration import neutralise
 from steelyard.engines.postgres.intake.running import (
     RunningServer,
@@ -33,7 +35,7 @@ from thinned import thinned
 pytestmark = pytest.mark.postgres
 
 STARTED = ("random_page_cost=1.5", "shared_preload_libraries=plpgsql",
-           "archive_command=S3cret")  # fmt: skip
+           "archive_command=S3cret", "geqo_seed=0.25", "app.tenant=7")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,7 @@ def server() -> Iterator[Original]:
             original.ask("CREATE DATABASE empty")
             original.ask("CREATE ROLE replicator LOGIN REPLICATION")
             original.ask("ALTER ROLE dba SET work_mem = '1MB'")
+            original.ask("ALTER ROLE dba SET geqo_seed = 0.5")
             yield original
 
 
@@ -83,6 +86,9 @@ def test_settings_are_those_of_the_server_and_not_of_its_role(server: Original) 
     assert kept["archive_command"] == ""
     assert "S3cret" not in f"{asked!r} {kept}"
     assert kept["work_mem"] == "9MB"  # not the 1MB of the role itself
+    assert kept["geqo_seed"] == "0.25"  # of its command line, which no file has
+    assert kept["app.tenant"] == "7"
+    assert asked.partial_for("shop") == ""
 
 
 @pytest.mark.parametrize(
@@ -193,6 +199,37 @@ def test_a_copy_of_another_server_is_refused(server: Original) -> None:
     asked = ask_running(target(server, "dba"))
     with open_directory() as home, pytest.raises(ServerError, match="another one was copied"):
         back_up(replace(asked, identifier=1), home / "backup")
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_copied_server_is_verified_by_what_the_one_that_was_asked_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: bool
+) -> None:
+    """The account that copies has another home, and may not read ours."""
+    home = tmp_path / "home/.postgresql"
+    home.mkdir(parents=True)
+    roots = tmp_path / "named.crt" if named else home / "root.crt"
+    roots.write_text("ours")
+    roots.chmod(0o600)
+    (home / "postgresql.key").write_text("S3cret")
+    monkeypatch.setenv("HOME", str(home.parent))
+    used: list[tuple[dict[str, str], str]] = []
+
+    def copy(account: Account, command: list[str], *_: object, **__: object) -> tuple[int, str]:
+        words = connection_words(command[command.index("-d") + 1])
+        used.append((words, account.call(Path(words["sslrootcert"]).read_text)))
+        return 1, "FATAL:  connection requires a valid client certificate"
+
+    monkeypatch.setattr(running, "run_backup", copy)
+    monkeypatch.setattr(running, "newest_client", lambda *_: ("pg_basebackup", {}))
+    words = f"host=db sslmode=require {f'sslrootcert={roots}' if named else ''}"
+    asked = RunningServer(words, None, "18.4", 1, (), (), "postgres", {})
+    with open_directory() as place, pytest.raises(ServerError) as refused:
+        back_up(asked, place / "backup")
+    [(words_used, content)] = used
+    assert content == "ours"
+    assert not {"sslcrl", "sslcert", "sslkey"} & {*words_used}
+    assert ("sslkey=FILE" in str(refused.value.hint)) == choose_account().switched
 
 
 def test_what_is_said_elsewhere_of_the_server_holds_for_the_copy_and_of_sessions_does_not(

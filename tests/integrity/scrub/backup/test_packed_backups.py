@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from integrity.made_files import mapped_cluster_at
+from steelyard.engines.postgres.life.data_directory import OTHER_STORAGE
 from steelyard.integrity.scrub.outcome import ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
@@ -89,6 +90,27 @@ def test_pages_that_pg_tde_may_have_encrypted_are_not_called_damaged(
     error = refusal(data)
     assert error.primary.endswith("pg_tde may have encrypted them")
     assert "`pg_tde_checksums --check" in (error.hint or "")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", sorted(OTHER_STORAGE))
+def test_tables_that_an_extension_keeps_in_files_of_its_own_are_said_not_to_be_read(
+    name: str, packed: bool, tmp_path: Path
+) -> None:
+    data = mapped_cluster_at(tmp_path / "data")
+    (data / name).mkdir()
+    request = ScrubRequest(data, max_rate=0.0)
+    if packed:
+        request = ScrubRequest(tmp_path / "base.tar", max_rate=0.0)
+    for content, status in ((False, 0), (True, 3)):
+        if content:
+            (data / name / "16384").write_bytes(b"no page")
+        if packed:
+            with tarfile.open(tmp_path / "base.tar", "w") as opened:
+                opened.add(data, ".")
+        outcome = scrub(request, lambda *_: None)
+        assert (outcome.bad, outcome.exit_status) == ((), status)
+        assert [label for label, _ in outcome.denied] == [name] * content
 
 
 @pytest.mark.parametrize(

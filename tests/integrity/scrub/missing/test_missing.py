@@ -141,6 +141,32 @@ def test_what_is_advised_for_a_missing_file_heals_it(
     assert (outcome.bad, outcome.exit_status) == ((), 0)
 
 
+def test_a_table_of_another_access_method_may_be_kept_elsewhere_and_is_not_called_missing(
+    made: Made, cluster: Cluster
+) -> None:
+    """As pg_duckdb's are, which have no file; that of a table of heap is missing beside it."""
+    with running(made) as alive:
+        execute(
+            alive,
+            "CREATE ACCESS METHOD other TYPE TABLE HANDLER heap_tableam_handler",
+            "CREATE TABLE kept_elsewhere (id int) USING other",
+            "CREATE TABLE lost (id int)",
+        )
+        query = "SELECT pg_relation_filepath('{}')"
+        [(elsewhere,)] = execute(alive, query.format("kept_elsewhere"))
+        [(lost,)] = execute(alive, query.format("lost"))
+        (alive.directory / elsewhere).unlink()
+        assert scrubbed(alive.directory).exit_status == 3
+        (alive.directory / lost).unlink()
+        outcomes = [scrubbed(alive.directory)]
+    outcomes.append(scrubbed(cluster.directory))
+    for outcome in outcomes:
+        assert reasons(outcome) == [(lost, "missing file")]
+        [(label, why)] = outcome.denied
+        assert label == elsewhere
+        assert "another access method than heap" in why
+
+
 def test_a_running_server_that_cannot_be_asked_is_named_as_what_is_not_seen(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:

@@ -6,7 +6,7 @@ Names alone are kept of what is left out: its values may be passwords.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,6 +40,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"dynamic_library_path|extension_control_path|jit_provider", _LIBRARIES),
     (r".*command|.*_script", "it runs no programs"),
     (r"idle_session_timeout", "clients of a weighing wait for their slice"),
+    (r"timescaledb\.max_background_workers", "jobs would change its data by the clock"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), why) for pattern, why in _RULES]
 _SILENT = ("fatal", "panic")
@@ -48,6 +49,7 @@ _SILENT = ("fatal", "panic")
 PRELOADING = ("shared_preload_libraries", "session_preload_libraries", "local_preload_libraries")
 
 _SUBSCRIBES = "its subscriptions would take what the original's slots hold for it"
+_BY_THE_CLOCK = "its jobs would change the data by the clock, in one arm's turn or another's"
 _FETCHES_KEY = "its script, which fetches a key, would run at each start"
 ACTING: Mapping[str, str] = {
     "bdr": _SUBSCRIBES,
@@ -55,22 +57,40 @@ ACTING: Mapping[str, str] = {
     # It connects to cron.host, and to the port that its server had when a job was scheduled.
     "pg_cron": "its jobs would run, on the original where that listens at their address",
     "pg_net": "it would send the requests that wait in its queue",
+    "pg_partman_bgw": _BY_THE_CLOCK,
+    "pg_squeeze": _BY_THE_CLOCK,
+    "pg_task": _BY_THE_CLOCK,
+    "pgactive": _SUBSCRIBES,
+    "pgautofailover": "it would look after the nodes of the original",
     "pglogical": _SUBSCRIBES,
+    "pgpro_scheduler": _BY_THE_CLOCK,
     "pgsodium": _FETCHES_KEY,
     "spock": _SUBSCRIBES,
     "supabase_vault": _FETCHES_KEY,
+    "vectorize": "it would send the texts that wait in its queue",
 }
-"""Libraries whose workers act on other servers as soon as a server of the data has started, or that
-start programs, and why a copy is without them. pg_upgrade's servers need the former, and start no
-workers of theirs."""
+"""Libraries whose workers act on other servers, or on the data by a schedule, as soon as a server
+of the data has started, or that start programs, and why a copy is without them. pg_upgrade's
+servers need the former, and start no workers of theirs."""
+FETCHING_KEYS = frozenset(library for library, why in ACTING.items() if why == _FETCHES_KEY)
+"""Those that start programs: no server of ours does. Their functions load without a preload, too
+(_PG_init of pgsodium.c and supabase_vault.c returns early)."""
 
 SET: Mapping[str, str] = {
     "archive_mode": "off",
     "listen_addresses": "",
     # A subscription in the copy would fetch from its publisher.
     "max_logical_replication_workers": "0",
+    # Hypertables need the library; its launcher ends at once (bgw_launcher.c).
+    "timescaledb.max_background_workers": "0",
 }
 """What a copy is given in any case."""
+AT_REST: Mapping[str, str] = {
+    **{extension: f"which does not preload it: {why}" for extension, why in ACTING.items()},
+    "timescaledb": "which runs none of its jobs (compression, retention, continuous aggregates): "
+    "they would change the data by the clock, in one arm's turn or another's",
+}
+"""By extension how a copy keeps it from acting, and why."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +118,24 @@ class Configuration:
         return Configuration(rest, tuple(gone))
 
 
-def without_acting(configuration: Configuration) -> Configuration:
-    """Without libraries whose workers act on other servers, or that start programs."""
+def without_acting(
+    configuration: Configuration, acting: Collection[str] = ACTING
+) -> Configuration:
+    """Without libraries whose workers act, or that start programs."""
     for name in PRELOADING:
         for library in listed(configuration.settings.get(name, "")):
-            why = ACTING.get(Path(library).name.removesuffix(".so"))
-            if why is not None:
-                configuration = configuration.without_library(library, why)
+            plain = Path(library).name.removesuffix(".so")
+            if plain in acting:
+                configuration = configuration.without_library(library, ACTING[plain])
     return configuration
 
 
-def preloaded_at_rest(settings: Mapping[str, str]) -> dict[str, str]:
+def preloaded_at_rest(
+    settings: Mapping[str, str], acting: Collection[str] = ACTING
+) -> dict[str, str]:
     """Which of its libraries a server of the data preloads that acts on no other one."""
     preloaded = {name: settings[name] for name in PRELOADING if name in settings}
-    rest = without_acting(Configuration(preloaded)).settings
+    rest = without_acting(Configuration(preloaded), acting).settings
     return {name: rest.get(name, "") for name in preloaded}
 
 

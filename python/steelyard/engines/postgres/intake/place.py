@@ -19,6 +19,11 @@ from steelyard.engines.postgres.intake.contents import contents, require_tablesp
 from steelyard.engines.postgres.intake.dumps.format import recognise
 from steelyard.engines.postgres.intake.manifest import Manifest
 from steelyard.engines.postgres.life.configuration_text import MAIN
+from steelyard.engines.postgres.life.data_directory import (
+    OTHER_STORAGE,
+    TDE_KEYS,
+    other_storage,
+)
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.files.bounded_json import JsonError
@@ -112,10 +117,28 @@ def _directory(path: Path) -> DataPlace:
             detail=f"Its server is process {pid}.",
             hint="Stop the server, or take a base backup of it: --from 'host=... dbname=...'",
         )
+    _require_own_storage(path)
     _require_whole(path)
     # The manifest stays for good where a server was made of a backup: every member of Patroni's.
     backup = os.path.lexists(path / LABEL)
     return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _require_own_storage(path: Path) -> None:
+    """UsageError: an extension keeps tables in files of its own, or encrypts them by keys of its
+    own: a copy would have neither."""
+    why = [f'{OTHER_STORAGE[name]} keeps tables in "{name}"' for name in other_storage(path)]
+    keys = (f"pg_tde/{key.name}" for key in (path / "pg_tde").glob("*"))
+    if any(map(TDE_KEYS.fullmatch, keys)):
+        why.append('pg_tde may have encrypted its tables, by keys in "pg_tde"')
+    if why:
+        raise UsageError(
+            f'cannot take in "{path}": {"; ".join(why)}',
+            detail="A copy has the files of PostgreSQL's own tables alone.",
+            hint="Dump the database for weighing it in PostgreSQL's own tables: pg_dump -Fc "
+            "--no-table-access-method -f FILE DATABASE. Servers as they are: steelyard weigh "
+            "addresses --control address=DSN --arm address=DSN",
+        )
 
 
 def _major(path: Path) -> str:
@@ -169,6 +192,11 @@ def _unpacked(path: Path) -> str:
     for name in ("base.tar", "base.tar.gz", "base.tar.zst", "base.tar.lz4"):
         if (path / name).is_file():
             return f"It holds {name}: unpack it into a directory, and pg_wal.tar into its pg_wal."
+    if (path / "map.dat").is_file() and (path / "databases").is_dir():
+        return (  # pg_dumpall -Fc and the like, since 19
+            "It is a dump of all databases: name the one that is to be weighed, --from "
+            f"{shlex.quote(str(path / 'databases'))}/NAME; map.dat says which name is which's."
+        )
     return ""
 
 

@@ -15,7 +15,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import ACTING, SET, printable
+from steelyard.engines.postgres.intake.configuration import AT_REST, SET, printable
 from steelyard.engines.postgres.intake.place import LABEL
 from steelyard.engines.postgres.intake.role_settings import (
     RESET_BEFORE_LOGIN,
@@ -268,10 +268,10 @@ def _extension_doubts(session: psycopg.Connection) -> Iterator[str]:
         yield f"extension {name} is not in this build: what uses its functions fails"
     rows = session.execute(
         "SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY(%s) ORDER BY extname",
-        [list(ACTING)],
+        [list(AT_REST)],
     ).fetchall()
     for (name,) in rows:
-        yield f"extension {name} is at rest in the copy, which does not preload it: {ACTING[name]}"
+        yield f"extension {name} is at rest in the copy, {AT_REST[name]}"
 
 
 def _collation_doubts(session: psycopg.Connection, version: int) -> Iterator[str]:

@@ -21,7 +21,13 @@ from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.dumps.archive import MeteredFile, archive_script
-from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, opened, recognise
+from steelyard.engines.postgres.intake.dumps.format import (
+    HINT_ONE_DATABASE,
+    Dump,
+    DumpFormat,
+    opened,
+    recognise,
+)
 from steelyard.engines.postgres.intake.dumps.lexer import (
     DumpLexer,
     PsqlCommand,
@@ -30,9 +36,11 @@ from steelyard.engines.postgres.intake.dumps.lexer import (
 )
 from steelyard.engines.postgres.intake.dumps.rules import (
     created_database,
+    enters_database,
     is_harmless,
     is_left_out,
     left_out,
+    makes_contents,
     may_be_passed_over,
     missing_role,
     unknown_setting,
@@ -42,7 +50,6 @@ from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 
 _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
-_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
 _MOST_NOTES = 1000
@@ -188,20 +195,17 @@ class _Restore:
     def _command(self, command: PsqlCommand) -> None:
         if _PASSED_BY.fullmatch(command.text):
             return  # pg_dump writes them for psql (CVE-2025-8714)
-        if _CONNECT.fullmatch(command.text) and self._empty:
-            self._session.execute(b"DISCARD ALL")  # pg_dump -C: the database, made and entered
-            return
-        if _CONNECT.fullmatch(command.text):
-            raise UsageError(
-                f"line {command.line} goes on in another database",
-                hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
-            )
-        raise refused_command(command)
+        if not enters_database(command):
+            raise refused_command(command)
+        if not self._empty:
+            what = f"line {command.line} goes on in another database"
+            raise UsageError(what, hint=HINT_ONE_DATABASE)
+        self._session.execute(b"DISCARD ALL")  # pg_dump -C: the database, made and entered
 
     def _statement(self, statement: SqlStatement) -> None:
         self._tables |= statement.begins("CREATE", "TABLE")
         self._rows |= statement.reads_rows or statement.begins("INSERT")
-        self._empty &= statement.words[:1] in (("SET",), ("SELECT",), ())
+        self._empty = self._empty and not makes_contents(statement)
         try:
             if statement.reads_rows:
                 self._session.copy(statement.text, self._lexer.rows())

@@ -12,6 +12,7 @@ from typing import Any
 from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import free_bytes, require_room
 from steelyard.engines.intake import Report
+from steelyard.engines.local.owned_files import replace_text
 from steelyard.engines.own_backup import DATA, mark_backup
 from steelyard.engines.postgres.guarded.connection import (
     GuardedConnection,
@@ -23,14 +24,28 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import LEFT_OUT, neutralise, printable
 from steelyard.engines.postgres.intake.copying import CopyProgress
-from steelyard.engines.postgres.libpq.connection_words import connection_words, without_password
+from steelyard.engines.postgres.intake.server_settings import (
+    POSTMASTER_OPTIONS,
+    options_of,
+    parse_arguments,
+)
+from steelyard.engines.postgres.libpq.connection_words import (
+    connection_words,
+    file_of,
+    without_password,
+)
 from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.files.small_file import read_small
 from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.secrets.secret import Secret
 from steelyard.model.units import format_bytes
 
 _NO_DATABASE = re.compile(r'FATAL:\s+database "[^"]*" does not exist')
+_CLIENTS_CERTIFICATE = re.compile(
+    r"client certificate|certificate authentication|certificate file|private key"
+)
+"""In words of a server or libpq: it needs one that was not sent, or that could not be read."""
 _ANSWER_S = 60.0
 """The size of every tablespace: the server looks at each of its files."""
 
@@ -109,6 +124,7 @@ _FILES = (
     " (SELECT name FROM pg_catalog.pg_settings WHERE source IN ('configuration file',"
     " 'command line')) AND setting IS NOT NULL"
 )
+_COMMAND_LINE = f"SELECT pg_catalog.pg_read_file('{POSTMASTER_OPTIONS}', 0, 1000000, true)"
 # What ALTER ROLE ALL sets counts in the copy too; the two are of every session.
 _OVERLAID = (
     "SELECT name, source = 'database' FROM pg_catalog.pg_settings WHERE source IN"
@@ -130,13 +146,13 @@ def ask_running(target: str) -> RunningServer:
         version, role, all_settings, tablespaces, database = row
         databases = session.execute(_DATABASES.encode()).fetchall()
         settings: dict[str, str] = dict(session.execute(_SETTINGS.encode()).fetchall())
-        files = _allowed(session, _FILES)
-        settings |= dict(files or ())
+        files, started = _allowed(session, _FILES), _allowed(session, _COMMAND_LINE)
+        settings = {**dict(files or ()), **_only_started_with(started, settings), **settings}
         size = _allowed(session, _SIZE)
         slots = _allowed(session, _SLOTS) or []
         identifier = _allowed(session, _IDENTIFIER)
         overlaid: list[tuple[str, bool]] = []
-        if files is None:
+        if files is None or started is None:
             overlaid += session.execute(_OVERLAID.encode()).fetchall()
         own = _overlaid(f'role "{role}" or its session', [n for n, by in overlaid if not by])
         partial = [*([] if all_settings else [_partial(str(role))]), *([own] if own else [])]
@@ -227,6 +243,15 @@ def _overlaid(by: str, names: Sequence[str]) -> str:
     )
 
 
+def _only_started_with(
+    rows: Sequence[tuple[Any, ...]] | None, reported: Mapping[str, str]
+) -> dict[str, str]:
+    """What a command line says that the server does not report, since a role or a database sets
+    another value, or no library knows it yet."""
+    started = parse_arguments(options_of(str(rows[0][0] or ""))).settings if rows else {}
+    return {name: value for name, value in started.items() if name not in reported}
+
+
 def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
     """A session of the server; of another database where libpq named one that is not there."""
     import psycopg
@@ -264,12 +289,12 @@ def _session(target: str, parameters: Mapping[str, str]) -> GuardedConnection:
 
 
 def _allowed(session: GuardedConnection, query: str) -> list[tuple[Any, ...]] | None:
-    """The rows of a query; None: the role may not read them."""
+    """The rows of a query; None: the role may not read them, or they are no text."""
     import psycopg
 
     try:
         return session.execute(query.encode()).fetchall()
-    except psycopg.errors.InsufficientPrivilege:
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.CharacterNotInRepertoire):
         return None
 
 
@@ -300,7 +325,11 @@ def back_up(
         if os.path.isabs(location)  # one that stands within the data comes with them
         for part in ("-T", f"{location.replace('=', chr(92) + '=')}={directory / f'space{number}'}")
     ]
-    target = make_conninfo(server.target, connect_timeout=timeout_s(server.target) or 0)
+    target = make_conninfo(
+        server.target,
+        connect_timeout=timeout_s(server.target) or 0,
+        **_verifying_files(server.target, directory, account),
+    )
     command = [program, "-d", target, "-D", str(data), "-X", "stream", "-c", "fast"]
     password = {"PGPASSWORD": server.password.reveal()} if server.password else {}
     status, output = run_backup(
@@ -314,11 +343,34 @@ def back_up(
         raise ServerError(
             "could not take a base backup of the server",
             detail=output.strip() or None,
-            hint="It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
+            hint=_hint_at_certificate(account, output)
+            + "It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory. A managed server "
             "often allows no copy: name a dump of it then, pg_dump -Fc -f FILE DATABASE.",
         )
     _require_same(server, data)
+
+
+def _verifying_files(target: str, directory: Path, account: Account) -> dict[str, str]:
+    """What the server is verified by, for the account: by default it stands in our home, and with
+    none in its own libpq may verify nothing. Keys are not handed over."""
+    words, files = connection_words(target), dict[str, str]()
+    for word, default in (("sslrootcert", "root.crt"), ("sslcrl", "root.crl")):
+        path = Path(file_of(words, word, default))
+        if words.get(word) == "system" or not path.is_file():
+            continue  # as for the session
+        replace_text(account, directory / default, read_small(path, errors="replace"))
+        files[word] = str(directory / default)
+    return files
+
+
+def _hint_at_certificate(account: Account, words: str) -> str:
+    if not account.switched or _CLIENTS_CERTIFICATE.search(words) is None:
+        return ""
+    return (
+        f'It is taken by account "{account.name}", which has neither the certificate nor the key '
+        "of this one: name files that it can read, sslcert=FILE sslkey=FILE. "
+    )
 
 
 def _require_same(server: RunningServer, data: Path) -> None:

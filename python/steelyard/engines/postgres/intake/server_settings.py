@@ -310,10 +310,10 @@ def command_line(directory: Path) -> CommandLine:
         return CommandLine()
     except OSError as error:
         raise EngineError(f'could not read "{file}": {error.strerror}') from error
-    return parse_arguments(_arguments(line))
+    return parse_arguments(options_of(line))
 
 
-def _arguments(line: str) -> list[str]:
+def options_of(line: str) -> list[str]:
     """The arguments of `program "-c" "name=value" ...`: CreateOptsFile quotes each, and escapes
     nothing."""
     _, begin, rest = line.rstrip("\r\n").partition(' "')

@@ -204,17 +204,17 @@ def read_tls(parameters: Mapping[str, str]) -> Tls | None:
         return None
     if mode == "verify-full" and not parameters.get("host"):
         raise UsageError("host name must be specified for a verified SSL connection")
-    certificate = _file(parameters, "sslcert", "postgresql.crt")
+    certificate = file_of(parameters, "sslcert", "postgresql.crt")
     return Tls(
         mode=mode,
         server_name=host,
         tells_name=parameters.get("sslsni") != "0",
         direct=parameters.get("sslnegotiation") == "direct",
-        roots="" if _is_system(parameters) else _file(parameters, "sslrootcert", "root.crt"),
+        roots="" if _is_system(parameters) else file_of(parameters, "sslrootcert", "root.crt"),
         system_roots=_is_system(parameters),
-        revoked=_file(parameters, "sslcrl", "root.crl"),
+        revoked=file_of(parameters, "sslcrl", "root.crl"),
         certificate=None if parameters.get("sslcertmode") == "disable" else certificate,
-        key=_file(parameters, "sslkey", "postgresql.key"),
+        key=file_of(parameters, "sslkey", "postgresql.key"),
         least_version=_least(parameters),
         most_version=_most(parameters),
     )
@@ -224,7 +224,8 @@ def _is_system(parameters: Mapping[str, str]) -> bool:
     return parameters.get("sslrootcert") == _SYSTEM
 
 
-def _file(parameters: Mapping[str, str], word: str, default: str) -> str:
+def file_of(parameters: Mapping[str, str], word: str, default: str) -> str:
+    """The file of a word, else the one of this name in our home, whether it is there or not."""
     path = parameters.get(word) or os.path.join(os.path.expanduser("~"), ".postgresql", default)
     return os.path.abspath(path)
 

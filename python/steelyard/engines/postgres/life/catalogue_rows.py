@@ -36,8 +36,10 @@ _NAMES_AT, _PROVIDER_AT, _COLLATE_AT = 76, 76, 96
 19)."""
 _IS_TEMPLATE_AT, _IS_TEMPLATE_AT_15 = 204, 77
 """Of datistemplate, before locales became texts and since."""
-_PG_CLASS = struct.Struct("=I64s4x4x4x4x4xII")
-"""oid, relname, then relfilenode and reltablespace (catalog/pg_class.h, 12 to 19)."""
+_PG_CLASS = struct.Struct("=I64s4x4x4x4xIII")
+"""oid, relname, then relam, relfilenode and reltablespace (catalog/pg_class.h, 12 to 19)."""
+HEAP = 2
+"""OID of PostgreSQL's own access method for tables (catalog/pg_am.dat)."""
 _PERSISTENCE_AT = 114
 """Of relpersistence and relkind behind it; four bytes further from 18 on, by relallfrozen."""
 _CHUNK_PAGES = 128
@@ -73,6 +75,7 @@ class StoredRelation:
     tablespace: int  # 0: that of the database
     persistence: str  # "p", "u" or "t"
     kind: str  # relkind
+    method: int  # relam
 
 
 class Commits:
@@ -131,11 +134,13 @@ class CatalogueReader:
         at = _PERSISTENCE_AT + (4 if self.major >= 18 else 0)
         relations = []
         for row in self._rows(segments, at + 2):
-            oid, name, filenode, tablespace = _PG_CLASS.unpack_from(row)
+            oid, name, method, filenode, tablespace = _PG_CLASS.unpack_from(row)
             persistence, kind = chr(row[at]), chr(row[at + 1])
             if filenode and kind in "riStm":
                 relations.append(
-                    StoredRelation(oid, _name(name), filenode, tablespace, persistence, kind)
+                    StoredRelation(
+                        oid, _name(name), filenode, tablespace, persistence, kind, method
+                    )
                 )
         return relations
 

@@ -1,9 +1,13 @@
-"""Makes data directories by initdb, and moves the log of one elsewhere."""
+"""Makes data directories by initdb, moves the log of one elsewhere, and says which hold tables in
+other files than PostgreSQL's.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -17,6 +21,20 @@ from steelyard.model.identity import Identity
 
 SUPERUSER = "postgres"
 _LOG = "pg_wal"
+OTHER_STORAGE: Mapping[str, str] = {
+    "cstore_fdw": "cstore_fdw",
+    "mooncake_local_tables": "pg_mooncake",
+    "orioledb_data": "OrioleDB",
+}
+"""Directories beside base in which extensions keep tables in files of their own, and whose."""
+TDE_KEYS = re.compile(r"pg_tde/(?!1664_)[0-9]+_keys(/.*)?")
+"""Keys of a database, by its OID, of Percona's pg_tde, by which its tables may be encrypted; those
+with the OID of pg_global are the keys of the log."""
+
+
+def other_storage(directory: Path) -> list[str]:
+    """Which directories of OTHER_STORAGE hold anything."""
+    return [name for name in OTHER_STORAGE if any((directory / name).glob("*"))]
 
 
 def make_cluster(

@@ -23,7 +23,7 @@ _DATABASES = (
 )
 _RELATIONS = """
 SELECT c.oid::int8, c.relname, pg_catalog.pg_relation_filenode(c.oid)::int8,
-       c.reltablespace::int8, c.relpersistence, c.relkind
+       c.reltablespace::int8, c.relpersistence, c.relkind, c.relam::int8
 FROM pg_catalog.pg_class c
 WHERE c.relkind IN ('r', 'i', 'S', 't', 'm') AND c.relpersistence <> 't' AND NOT c.relisshared
   AND pg_catalog.pg_relation_filenode(c.oid) IS NOT NULL
@@ -49,6 +49,7 @@ class ServerRelation:
     filenode: int
     tablespace: int
     kind: str  # relkind
+    method: int  # relam
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,9 @@ def _relations(
             filenode=int(filenode),
             tablespace=int(own_tablespace) or tablespace,
             kind=str(kind),
+            method=int(method),
         )
-        for number, relation, filenode, own_tablespace, persistence, kind in rows
+        for number, relation, filenode, own_tablespace, persistence, kind, method in rows
         # A standby has nothing of an unlogged relation but its init fork.
         if int(own_tablespace) != GLOBAL_TABLESPACE and not (recovering and persistence == "u")
     ]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import Report
-from steelyard.engines.postgres.intake.configuration import SET
+from steelyard.engines.postgres.intake.accepting import without_missing_libraries
+from steelyard.engines.postgres.intake.configuration import SET, Configuration
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
@@ -47,11 +48,13 @@ def carry_over(
 ) -> Cluster:
     """Upgrade the stopped, opened copy in the slot's "data" by pg_upgrade --link; the cluster of
     the new version that stands there afterwards, stopped, with checksums and statistics.
+    `settings`: as the new build takes them.
 
     ServerError: pg_upgrade's words, where it refuses.
     """
     require_programs(new, NEW_PROGRAMS, "--set arm.bindir=")
     account = new.account
+    settings = without_missing_libraries(old_programs.build, Configuration(settings)).settings
     facts, owner = _read(old, slot)
     before, after = CopyHome(slot.path / "before"), CopyHome(slot.path / "after")
     account.make_way(before.data)

@@ -19,7 +19,12 @@ from steelyard.engines.copying import copy_file
 from steelyard.engines.intake import DataPlace, Report
 from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.configuration import PRELOADING, SET
+from steelyard.engines.postgres.intake.configuration import (
+    FETCHING_KEYS,
+    PRELOADING,
+    SET,
+    preloaded_at_rest,
+)
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import log_limits
@@ -158,6 +163,7 @@ def configure_for_upgrade(cluster: Cluster, settings: dict[str, str]) -> None:
         **SET,
         **log_limits(cluster.directory),
         **needed,
+        **preloaded_at_rest(needed, FETCHING_KEYS),
         "max_prepared_transactions": "0",
     }
     configure_copy(cluster.account, cluster, configured)

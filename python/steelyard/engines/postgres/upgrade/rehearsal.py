@@ -143,11 +143,8 @@ class _Rehearsal:
         facts = self._facts(cluster, owner, needed)
         if self.request.weighs:
             _require_database(facts, self.request.database)
-        settings = {
-            name: value
-            for name, value in old_settings.settings.items()
-            if new_settings.settings.get(name) == value
-        } | needed
+        # Of a list of libraries both preload those that both have.
+        settings = {**self.new.known(old_settings).settings, **needed}
         configure_for_upgrade(cluster, settings)
         jobs = self.request.jobs or len(os.sched_getaffinity(0))
         upgrader = Upgrader(

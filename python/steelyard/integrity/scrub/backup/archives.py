@@ -27,7 +27,7 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     twin_archives,
     unreadable_archives,
 )
-from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages
+from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages, unread_storage
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.finding import Damage
@@ -154,7 +154,7 @@ def read_archives(paths: list[Path]) -> Archive:
     present = {path.name.partition(".")[0] for path in paths}
     absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in present}
     packed = unreadable_archives(paths)
-    denied = listing.denied + [
+    denied = listing.denied + unread_storage(listing.reached) + [
         (name, f"tablespace_map names it, and there is no {name.rpartition('/')[2]}.tar here")
         for name in sorted(absent - {f"pg_tblspc/{path.name.partition('.')[0]}" for path in packed})
     ]

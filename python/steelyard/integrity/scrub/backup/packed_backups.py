@@ -7,10 +7,10 @@ reads. So the directory is refused, with the command that writes one which can b
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from steelyard.engines.postgres.life.data_directory import OTHER_STORAGE, TDE_KEYS
 from steelyard.model.errors import UsageError
 
 _NEITHER = "Name the directory that `SHOW data_directory` returns."
@@ -46,8 +46,6 @@ _MARKS = {
     "aria_log_control": _INNODB,
 }
 """By a name that only one program gives."""
-_TDE_KEYS = re.compile(r"pg_tde/(?!1664_)[0-9]+_keys(/.*)?")
-"""Of a database, by its OID; the keys with the OID of pg_global are those of the log."""
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".tar.lz4", ".tar.xz", ".tar.bz2")
 _TABLESPACES = (".ibd", ".ibu")
 
@@ -82,12 +80,22 @@ def file_hint(path: Path) -> str:
 def refuse_encrypted_pages(path: Path, names: Iterable[str]) -> None:
     """UsageError: one of a cluster's files holds keys of Percona's pg_tde, by which tables of
     a database may be encrypted: their pages hold the checksum of what they were before."""
-    if any(map(_TDE_KEYS.fullmatch, names)):
+    if any(map(TDE_KEYS.fullmatch, names)):
         raise UsageError(
             f'cannot verify pages of "{path}": pg_tde may have encrypted them',
             detail="A page that it encrypted looks like a damaged one.",
             hint="`pg_tde_checksums --check -D DIRECTORY` verifies those that are not encrypted.",
         )
+
+
+def unread_storage(names: Iterable[str]) -> list[tuple[str, str]]:
+    """(label, reason) of what holds tables and no pages of PostgreSQL, by names of files in it."""
+    tops = {name.partition("/")[0] for name in names}
+    return [
+        (name, f"{extension} keeps tables there, in files of its own, which are not read")
+        for name, extension in OTHER_STORAGE.items()
+        if name in tops
+    ]
 
 
 def refuse_framed_pages(directory: Path) -> None:

@@ -8,14 +8,21 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from steelyard.engines.postgres.life.catalogue_rows import (
+    HEAP,
     NAMES,
     PG_CLASS,
     PG_DATABASE,
     PG_TABLESPACE,
     Database,
+    StoredRelation,
 )
 from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.sql.expected_files import ServerFiles, read_expected
+from steelyard.engines.postgres.life.data_directory import other_storage
+from steelyard.engines.postgres.sql.expected_files import (
+    ServerFiles,
+    ServerRelation,
+    read_expected,
+)
 from steelyard.engines.postgres.sql.relation_files import (
     DEFAULT_TABLESPACE,
     GLOBAL_TABLESPACE,
@@ -79,7 +86,7 @@ def _find_missing(files: ClusterFiles, server: str | None) -> MissingReport:
     lasting = expected is not None or not is_replica(files.state)
     maps = _maps_of(files, databases or _homes(files), shared, missing, lasting=lasting)
     if expected is not None:
-        missing.findings += islice(_by_server(files, expected), MOST_MISSING)
+        missing.findings += islice(_by_server(files, expected, missing), MOST_MISSING)
     elif files.state.run_state is RunState.STOPPED and not is_replica(files.state):
         for database in databases:
             if mapping := maps.get(database.oid):
@@ -237,23 +244,37 @@ def _by_pg_class(
             or files.has_relation(key)
         ):
             continue
-        detail = _named_by(database.name, relation.name)
-        yield _missing_file(files, key, detail, relation.kind)
+        yield from _decided(files, key, database.name, relation, missing)
 
 
-def _by_server(files: ClusterFiles, expected: ServerFiles) -> Iterator[Damage]:
+def _by_server(
+    files: ClusterFiles, expected: ServerFiles, missing: MissingReport
+) -> Iterator[Damage]:
     names = {database.oid: database.name for database in expected.databases}
     homes = {d.oid: files.home(d.oid, d.tablespace) for d in expected.databases}
     for relation in expected.relations:
         key = (relation.tablespace, relation.database, relation.filenode)
         if files.is_there(homes[relation.database]) and not files.has_relation(key):
-            name = names[relation.database]
-            detail = _named_by(name, relation.name)
-            yield _missing_file(files, key, detail, relation.kind)
+            yield from _decided(files, key, names[relation.database], relation, missing)
 
 
-def _named_by(database: str, relation: str) -> str:
-    return f'{NAMES[PG_CLASS]} of database "{database}" names it, for "{relation}"'
+def _decided(
+    files: ClusterFiles,
+    key: RelationKey,
+    database: str,
+    relation: StoredRelation | ServerRelation,
+    missing: MissingReport,
+) -> Iterator[Damage]:
+    """A file that is not there, where it should be: another access method than heap may keep a
+    table elsewhere, and an extension that keeps tables in other files their indexes, too."""
+    detail = f'{NAMES[PG_CLASS]} of database "{database}" names it, for "{relation.name}"'
+    gone = _missing_file(files, key, detail, relation.kind)
+    of_other_method = relation.kind in "rmt" and relation.method != HEAP
+    if of_other_method or (relation.kind in "it" and other_storage(files.state.directory)):
+        why = "another access method than heap may keep that elsewhere, where it is not read"
+        missing.undecided.append((gone.path, f"{detail}; {why}"))
+        return
+    yield gone
 
 
 def _missing_file(files: ClusterFiles, key: RelationKey, detail: str, kind: str = "") -> Damage:

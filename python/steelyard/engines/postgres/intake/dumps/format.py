@@ -14,12 +14,14 @@ import shlex
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from steelyard.engines.postgres.intake.dumps.lexer import DumpLexer, PsqlCommand
+from steelyard.engines.postgres.intake.dumps.rules import enters_database, makes_contents
 from steelyard.model.errors import EngineError, UsageError
 
 _GZIP = b"\x1f\x8b"
@@ -50,10 +52,14 @@ _NO_DUMPS = (
     ),
 )
 """How files begin that are no dumps of PostgreSQL, what they are, and what to type."""
+HINT_ONE_DATABASE = "Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE"
 _TAR_MAGIC_AT = 257
 _HEAD_BYTES = 1 << 20
 _TEXT_BYTES = 64 << 20
-"""So much is searched for zero bytes before a server is made; the rest when it is read."""
+"""So much is searched for zero bytes and for other databases before a server is made; the rest when
+it is read."""
+_CONNECTS, _CONNECT_BYTES = b"\n\\c", 4096
+"""How a line begins that enters a database, perhaps, and how long it may be."""
 _OF_A_BACKUP = ("PG_VERSION", "backup_label", "tablespace_map", "pg_control", "backup_manifest")
 
 
@@ -86,9 +92,11 @@ def recognise(path: Path) -> Dump:
     with opened(path, compressed=compressed) as content:
         head = content.read(_HEAD_BYTES)
         form = _form(path, head)
-        if form is DumpFormat.PLAIN:
-            _require_text(path, head, content)
-    return Dump(path, form, compressed)
+        connects_at = _require_text(path, head, content) if form is DumpFormat.PLAIN else -1
+    dump = Dump(path, form, compressed)
+    if connects_at >= 0:
+        _require_one_database(dump, connects_at + _CONNECT_BYTES)
+    return dump
 
 
 @contextmanager
@@ -196,7 +204,8 @@ def _names(head: bytes) -> Iterator[str]:
         return  # the head ends within a file
 
 
-def _require_text(path: Path, head: bytes, content: BinaryIO) -> None:
+def _require_text(path: Path, head: bytes, content: BinaryIO) -> int:
+    """Where the last line begins that may enter a database; -1: there is none."""
     refused = f'cannot take in "{path}": it is no dump of pg_dump'
     if head.startswith(_UTF_16):
         raise UsageError(
@@ -212,13 +221,46 @@ def _require_text(path: Path, head: bytes, content: BinaryIO) -> None:
     if b"PostgreSQL database cluster dump" in head[:512]:
         raise UsageError(
             f'cannot take in "{path}": it is a dump of all databases',
-            hint="Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE",
+            hint=HINT_ONE_DATABASE,
         )
     read: Callable[[int], bytes] = content.read
-    length = 0
-    chunk = head
+    length, connects_at = 0, -1
+    chunk, before = head, b""
     while chunk and length < _TEXT_BYTES:
         if b"\0" in chunk:
             raise UsageError(f"{refused}, and no text: it holds zero bytes")
+        at = (before + chunk).rfind(_CONNECTS)
+        connects_at = length - len(before) + at if at >= 0 else connects_at
         length += len(chunk)
+        before = chunk[1 - len(_CONNECTS) :]
         chunk = read(_HEAD_BYTES)
+    return connects_at
+
+
+def _require_one_database(dump: Dump, until: int) -> None:
+    """UsageError: as far as it is read here, it makes something and then enters a database, as
+    several dumps of pg_dump -C in one file do. A literal may hold such a line, too."""
+    with opened(dump.path, compressed=dump.compressed) as file:
+        line = _line_of_other_database(file.read(until))
+    if line is not None:
+        raise UsageError(
+            f'cannot take in "{dump.path}": line {line} goes on in another database',
+            hint=HINT_ONE_DATABASE,
+        )
+
+
+def _line_of_other_database(text: bytes) -> int | None:
+    lexer, makes = DumpLexer(io.BytesIO(text)), False
+    with suppress(UsageError):  # raised again where it is restored
+        for part in lexer:
+            if isinstance(part, PsqlCommand):
+                if makes and enters_database(part):
+                    return part.line
+                continue
+            if part.begins("SET", "STANDARD_CONFORMING_STRINGS", "OFF"):
+                return None  # literals end elsewhere, by what a server says of each
+            makes = makes or makes_contents(part)
+            if part.reads_rows:
+                for _ in lexer.rows():
+                    pass
+    return None

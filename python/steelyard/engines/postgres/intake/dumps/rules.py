@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from steelyard.engines.intake import Neutralised
-from steelyard.engines.postgres.intake.dumps.lexer import SqlStatement
+from steelyard.engines.postgres.intake.dumps.lexer import PsqlCommand, SqlStatement
 
 _SILENTLY = (
     # Owners, rights and tablespaces: always (own-data.md). The database itself is made already.
@@ -41,6 +41,7 @@ _AND_SAID = {
     ("ALTER", "TABLESPACE"): _OF_THE_SERVER,
     ("DROP", "TABLESPACE"): _OF_THE_SERVER,
 }
+_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
 _CREATED = re.compile(rb'(?is)\s*CREATE\s+DATABASE\s+(?:"((?:[^"]|"")+)"|(\w+))')
 _IN_A_DATABASE = ("IN", "DATABASE")
 _NAMED = re.compile(
@@ -56,6 +57,16 @@ _STATISTICS = re.compile(r"PG_RESTORE_\w+_STATS")
 _UNLINK = ("SELECT", "PG_CATALOG", "LO_UNLINK")
 _ROLE = re.compile(r'role "(.*)" does not exist')
 _PARAMETER = re.compile(r"SET\s+(?:SESSION\s+|LOCAL\s+)?([\w.]+)", re.IGNORECASE)
+
+
+def enters_database(command: PsqlCommand) -> bool:
+    """Whether what follows is of the database that is named, which may be another one."""
+    return _CONNECT.fullmatch(command.text) is not None
+
+
+def makes_contents(statement: SqlStatement) -> bool:
+    """Whether the copy holds something once it was executed."""
+    return statement.words[:1] not in (("SET",), ("SELECT",), ()) and not is_left_out(statement)
 
 
 def created_database(statement: SqlStatement) -> str:
