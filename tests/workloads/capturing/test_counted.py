@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.views.capture_view import capture_lines
+from steelyard.cli.views.capture_view import capture_lines, captured_json
 from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
@@ -156,6 +157,9 @@ def test_what_the_server_does_not_show_is_left_out_by_name(tmp_path: Path) -> No
     assert "GRANT pg_read_all_stats" in left_out
     [note] = [line for line in lines if line.startswith("note: ")]
     assert "forgot statements 2 times" in note
+    unknown = "how they came, and with which values, is not known"
+    assert f"statements are sent as extended: {unknown}" in lines
+    assert json.loads(captured_json(captured))["protocols"] == {}
     hidden = mix_of_counted(asked[:1], known)
     with pytest.raises(UsageError, match="nothing is left") as refused:
         write_workload(hidden, tmp_path / "none", name="none", source="counters")

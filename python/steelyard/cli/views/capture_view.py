@@ -142,8 +142,11 @@ def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
 
 
 def _sent(captured: Captured) -> str:
-    """How statements are sent, and how they came."""
+    """How statements are sent, and how they came, unless a server only counted them."""
     came, total = captured.protocols, captured.protocols.total()
+    if not total:
+        unknown = "how they came, and with which values, is not known"
+        return f"statements are sent as {captured.mode}: {unknown}"
     others = [
         f"{format_share(came[protocol] / total)} came {protocol}"
         for protocol in came

@@ -300,7 +300,6 @@ def _kind(
         return drawn
     kind = TransactionKind((shape[0],), count=statement.calls, seconds=statement.seconds)
     kind.times_s.append(statement.seconds / statement.calls)
-    kind.protocols["extended"] += statement.calls
     for _ in range(ROWS if drawn else 1):
         values = {number: draw_one() for number, draw_one in drawn.items()}
         kind.rows.append(
