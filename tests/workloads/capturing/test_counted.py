@@ -180,6 +180,7 @@ def kind_of(text: str, rows: int = 0) -> TransactionKind | StatementOutcome:
         "COMMIT AND CHAIN", "SAVEPOINT a", "RELEASE a", "ROLLBACK TO a", "/* a */ END",
         "SAVEPOINT $1", "RELEASE $1", "ROLLBACK TO $1", "PREPARE TRANSACTION $1",
         "COMMIT PREPARED $1", "SET LOCAL a = $1", "SET CONSTRAINTS ALL DEFERRED",
+        "SELECT pg_advisory_lock(id) FROM t WHERE id = $1", "SELECT set_config($1, $2, $3)",
     ],
 )  # fmt: skip
 def test_what_belongs_to_a_transaction_is_none(text: str) -> None:

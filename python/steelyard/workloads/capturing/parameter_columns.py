@@ -317,7 +317,7 @@ _TRANSACTIONAL = {"begin", "start", "commit", "end", "rollback", "abort", "savep
 
 def _not_counted(text: str, shape: Shape) -> StatementOutcome | None:
     """Why a statement's text does not say what it did."""
-    if shape.controls:
+    if shape.controls or shape.session_calls:
         return StatementOutcome.NO_SESSION
     if shape.to_server:
         return StatementOutcome.SERVER
