@@ -195,6 +195,7 @@ def test_what_belongs_to_a_transaction_is_none(text: str) -> None:
         ("SELECT 1 FROM t WHERE id = ANY (ARRAY[$1 /*, ... */])", StatementOutcome.LIST_LENGTH),
         ("SELECT 1 FROM t WHERE id + $1 = id", StatementOutcome.NO_COLUMN),
         ("SELECT 1 FROM t LIMIT $1 OFFSET $2", StatementOutcome.NO_COLUMN),
+        ("SELECT 1 FROM t_102008 WHERE id OPERATOR(pg_catalog.=) $1", StatementOutcome.NODES),
         ("SELECT pg_reload_conf()", StatementOutcome.SERVER),
         ("ALTER SYSTEM SET a = $1", StatementOutcome.SERVER),
         ("ALTER SYSTEM RESET a", StatementOutcome.SERVER),

@@ -99,6 +99,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
 _MOST_NAMED = 5
 _REMEDIES = {
     StatementOutcome.WRITES: "; --writes takes them",
+    StatementOutcome.NODES: "; the coordinator's log has what clients sent",
     StatementOutcome.HIDDEN: "; GRANT pg_read_all_stats TO the role of the DSN shows it",
 }
 

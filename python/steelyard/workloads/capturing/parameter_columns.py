@@ -19,6 +19,7 @@ from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import MOST_VALUES, Mix, TransactionKind
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
+from steelyard.workloads.capturing.workers import is_of_node
 
 _COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
 _COMPARING = {
@@ -319,6 +320,8 @@ def _not_counted(text: str, shape: Shape) -> StatementOutcome | None:
     """Why a statement's text does not say what it did."""
     if shape.controls or shape.session_calls:
         return StatementOutcome.NO_SESSION
+    if is_of_node("", text):
+        return StatementOutcome.NODES
     if shape.to_server:
         return StatementOutcome.SERVER
     numbers = shape.numbers
