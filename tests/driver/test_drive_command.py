@@ -38,6 +38,25 @@ def test_json_is_one_object_with_what_scripts_depend_on(server: Server) -> None:
 
 
 @pytest.mark.postgres
+def test_scripts_are_numbered_in_the_order_of_the_command_line_as_by_pgbench(
+    server: Server, tmp_path: Path
+) -> None:
+    """Logs of transactions name them by these numbers."""
+    script = tmp_path / "mine.sql"
+    script.write_text("\\set x debug(7)\n")
+    mine = ("-f", f"{script}@3")
+    for words, number in (
+        ((*mine, "-S"), 0), (("-S", *mine), 1), ((*mine, "-b", "select", "-N"), 0),
+        (("-b", "select-only", *mine, "-b", "simple-update"), 1),
+    ):  # fmt: skip
+        done = _drive(server.conninfo, *words, "-t", "40", "--json")
+        assert done.returncode == 0, done.stderr
+        assert f"debug(script={number}," in done.stderr
+        names = [each["name"] for each in json.loads(done.stdout)["scripts"]]
+        assert names.index(str(script)) == number
+
+
+@pytest.mark.postgres
 def test_a_script_file_with_variables_is_driven(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "mine.sql"
     script.write_text("\\set x :top - 1\nSELECT :x::int + :client_id::int;\n")

@@ -116,6 +116,18 @@ def test_a_text_with_a_backslash_is_compared_by_the_collation_of_the_column(
     require(server, "SELECT n AS found FROM c", 3)
 
 
+def test_a_text_that_looks_like_a_number_stays_a_text(server: Mysqld) -> None:
+    """A column of texts would be compared with a number row by row, without its index."""
+    make(server, "DROP TABLE IF EXISTS k;", "CREATE TABLE k (texts INT, numbers INT);",
+         "INSERT INTO k VALUES (0, 0);")  # fmt: skip
+    script = (
+        "SELECT '42' AS code, 42 AS n \\gset\n"
+        "UPDATE k SET texts = texts + (:code <> '42.0'), numbers = numbers + (:n = '42.0');\n"
+    )
+    drive(server, script, "-t", "3", "-M", "prepared", database="d")
+    require(server, "SELECT 10 * texts + numbers AS found FROM k", 33)
+
+
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_deadlocks_are_tried_again_until_all_is_done(server: Mysqld, mode: str) -> None:
     make(server, "DROP TABLE IF EXISTS l;", "CREATE TABLE l (id INT PRIMARY KEY, n INT);",

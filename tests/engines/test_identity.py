@@ -12,6 +12,7 @@ from steelyard.model.identity import Identity
     [
         ("postgres", "18.4", "PostgreSQL 18.4"),
         ("mysql", "5.7.29", "MySQL 5.7.29"),
+        ("mysql", "8.0.36-28", "Percona Server 8.0.36-28"),
         ("mariadb", "10.11.19", "MariaDB 10.11.19"),
         ("questdb", "8.1", "questdb 8.1"),
     ],

@@ -201,6 +201,8 @@ pub struct ErrorCodes {
 pub struct CapturedResult {
     /// `None`: a statement that returns no rows at all.
     pub columns: Option<Vec<String>>,
+    /// Whether each column holds texts; empty where statements have no typed parameters.
+    pub texts: Vec<bool>,
     pub rows: u64,
     /// The last row as it was received, for [`Protocol::row_values`].
     pub last: Vec<u8>,

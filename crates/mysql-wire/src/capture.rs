@@ -9,6 +9,8 @@ use crate::row::write_row;
 pub struct CapturedResult {
     /// `None`: a statement that returns no rows at all.
     pub columns: Option<Vec<String>>,
+    /// Whether each column holds texts.
+    pub texts: Vec<bool>,
     pub rows: u64,
     /// The last row as the text protocol has it, for [`crate::row_values`].
     pub last: Vec<u8>,
@@ -38,9 +40,11 @@ impl Capture {
         results: &mut [CapturedResult],
     ) -> Result<(), WireError> {
         let column = Column::parse(payload)?;
-        let result = results.last_mut();
-        if let Some(names) = result.and_then(|result| result.columns.as_mut()) {
-            names.push(column.name.clone());
+        if let Some(result) = results.last_mut() {
+            result.texts.push(column.is_text());
+            if let Some(names) = result.columns.as_mut() {
+                names.push(column.name.clone());
+            }
         }
         self.columns.push(column);
         Ok(())

@@ -30,6 +30,9 @@ const DATE: u8 = 10;
 const TIME: u8 = 11;
 const DATETIME: u8 = 12;
 const YEAR: u8 = 13;
+const VARCHAR: u8 = 15;
+const ENUM: u8 = 247;
+const STRING: u8 = 254;
 
 impl Column {
     /// Reads the payload of a column definition.
@@ -49,6 +52,11 @@ impl Column {
             kind,
             unsigned,
         })
+    }
+
+    /// Whether its values are texts, of characters or bytes, of whatever they look like.
+    pub fn is_text(&self) -> bool {
+        matches!(self.kind, VARCHAR | ENUM..=STRING)
     }
 
     /// The next value of a binary row, as a text row has it.

@@ -231,9 +231,31 @@ fn a_binary_row_is_kept_as_the_text_protocol_has_it() {
     let [result] = &scanner.take_captured()[..] else {
         panic!("one result");
     };
+    assert!(result.texts.iter().all(|&is_text| !is_text));
     let values = row_values(&result.last).unwrap();
     for ((_, _, wanted), found) in cases.iter().zip(&values) {
         assert_eq!(found.unwrap_or(b"NULL"), wanted.as_bytes());
+    }
+}
+
+#[test]
+fn columns_of_texts_are_told_from_those_of_numbers() {
+    for (kind, is_text) in [
+        (ColumnType::MYSQL_TYPE_VAR_STRING, true),
+        (ColumnType::MYSQL_TYPE_STRING, true),
+        (ColumnType::MYSQL_TYPE_VARCHAR, true),
+        (ColumnType::MYSQL_TYPE_BLOB, true),
+        (ColumnType::MYSQL_TYPE_LONGLONG, false),
+        (ColumnType::MYSQL_TYPE_NEWDECIMAL, false),
+        (ColumnType::MYSQL_TYPE_DATE, false),
+    ] {
+        let head = [packet(&[1]), column("v", kind, ColumnFlags::empty()), end(0)].concat();
+        let mut scanner = Scanner::new();
+        scanner.expect_result(false);
+        scanner.capture_results();
+        let reply = [head, packet(b"\x0242"), end(0)].concat();
+        assert_eq!(scanner.scan(&reply), Ok(true));
+        assert_eq!(scanner.take_captured()[0].texts, [is_text], "{kind:?}");
     }
 }
 

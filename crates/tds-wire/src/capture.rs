@@ -22,6 +22,8 @@ pub type Row<'a> = Vec<Option<&'a [u8]>>;
 pub struct CapturedResult {
     /// `None`: a statement that returns no rows at all.
     pub columns: Option<Vec<String>>,
+    /// Whether each column holds texts.
+    pub texts: Vec<bool>,
     pub rows: u64,
     /// The last row, for [`row_values`].
     pub last: Vec<u8>,

@@ -27,7 +27,13 @@ pub(crate) struct Column {
     pub layout: Layout,
     /// Digits after the point, of numbers and times.
     pub scale: u8,
+    /// Of texts.
+    pub collation: Collation,
 }
+
+/// Language and flags, lowest byte first, and the number of a sort order ("Collation Rule
+/// Definition").
+pub(crate) type Collation = [u8; 5];
 
 // Types by their tokens, as far as their values are read.
 pub(crate) const TINYINT: u8 = 0x30;
@@ -78,8 +84,6 @@ const MOST_SCALE: u8 = 38;
 const MOST_TIME_SCALE: u8 = 7;
 /// A length that says: of any length, in chunks.
 const ANY_LENGTH: u16 = 0xffff;
-/// Bytes of a collation.
-const COLLATION: usize = 5;
 
 impl Column {
     /// Reads a type.
@@ -87,6 +91,7 @@ impl Column {
     pub fn parse(reader: &mut Reader) -> Result<Column, Stop> {
         let kind = reader.u8()?;
         let mut scale = 0;
+        let mut collation = Collation::default();
         let layout = match kind {
             NULL => Layout::Fixed(0),
             TINYINT | BIT => Layout::Fixed(1),
@@ -111,7 +116,7 @@ impl Column {
             BIG_VARBINARY | BIG_BINARY => sized(kind, reader.u16()?)?,
             BIG_VARCHAR | BIG_CHAR | NVARCHAR | NCHAR => {
                 let length = reader.u16()?;
-                reader.skip(COLLATION)?;
+                collation = reader.array()?;
                 sized(kind, length)?
             }
             _ => return Column::parse_rare(kind, reader),
@@ -120,14 +125,25 @@ impl Column {
             kind,
             layout,
             scale,
+            collation,
         })
+    }
+
+    /// Whether its values are texts, of whatever they look like.
+    pub fn is_text(&self) -> bool {
+        let narrow = matches!(self.kind, BIG_VARCHAR | BIG_CHAR | TEXT);
+        narrow || matches!(self.kind, NVARCHAR | NCHAR | NTEXT | XML)
     }
 
     #[cold]
     fn parse_rare(kind: u8, reader: &mut Reader) -> Result<Column, Stop> {
+        let mut collation = Collation::default();
         let layout = match kind {
             IMAGE | TEXT | NTEXT => {
-                reader.skip(if kind == IMAGE { 4 } else { 4 + COLLATION })?;
+                reader.skip(4)?;
+                if kind != IMAGE {
+                    collation = reader.array()?;
+                }
                 Layout::Pointed
             }
             VARIANT => {
@@ -159,6 +175,7 @@ impl Column {
             kind,
             layout,
             scale: 0,
+            collation,
         })
     }
 

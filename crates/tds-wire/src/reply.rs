@@ -306,8 +306,13 @@ impl Scanner {
                 "more than {MOST_RESULTS} results that would have to be kept"
             )));
         }
+        let texts = match columns {
+            Some(_) => self.columns.iter().map(Column::is_text).collect(),
+            None => Vec::new(),
+        };
         self.reply.captured.push(CapturedResult {
             columns,
+            texts,
             ..CapturedResult::default()
         });
         Ok(())

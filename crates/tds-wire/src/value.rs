@@ -1,6 +1,6 @@
 //! Reads values of rows as text, for variables of scripts.
 
-use crate::column::{self as of, Column, Layout};
+use crate::column::{self as of, Collation, Column, Layout};
 use crate::error::WireError;
 use crate::reader::{narrow, Reader, Stop};
 use crate::row::{NO_SHORT_VALUE, NO_VALUE, TIME_STAMP};
@@ -10,6 +10,20 @@ const DAYS_OF_DATE: i64 = 719_162;
 /// From 1900-01-01, the first day of `datetime`, to 1970-01-01.
 const DAYS_OF_DATETIME: i64 = 25_567;
 
+/// In the highest byte of a collation's flags: its `varchar` holds UTF-8.
+const UTF8: u8 = 4;
+/// Languages whose collations are of code page 1252, without their countries (LCID).
+const WESTERN_LANGUAGES: [u16; 29] = [
+    0x03, 0x06, 0x07, 0x09, 0x0a, 0x0b, 0x0c, 0x0f, 0x10, 0x13, 0x14, 0x16, 0x17, 0x1d, 0x21, 0x2d,
+    0x2e, 0x36, 0x38, 0x3b, 0x3e, 0x41, 0x52, 0x56, 0x62, 0x7a, 0x7c, 0x7e, 0x83,
+];
+const LANGUAGE: u16 = 0x3ff;
+/// What code page 1252 has from 0x80 to 0x9f; elsewhere it is Latin-1.
+const WESTERN: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
 /// The next value of a row; `None` is NULL.
 pub(crate) fn read_value(column: &Column, reader: &mut Reader) -> Result<Option<String>, Stop> {
     let Some(bytes) = read_bytes(column, reader)? else {
@@ -17,7 +31,11 @@ pub(crate) fn read_value(column: &Column, reader: &mut Reader) -> Result<Option<
     };
     let text = as_text(column, &bytes).ok_or_else(|| {
         let (kind, length) = (column.kind, bytes.len());
-        WireError::malformed(format!("a value of type {kind:#04x} in {length} bytes"))
+        WireError::malformed(match column.is_text() {
+            true => "a text in a code page that is not read here: CAST(... AS nvarchar(max)) is"
+                .to_owned(),
+            false => format!("a value of type {kind:#04x} in {length} bytes"),
+        })
     })?;
     Ok(Some(text))
 }
@@ -62,7 +80,7 @@ pub(crate) fn read_bytes(column: &Column, reader: &mut Reader) -> Result<Option<
     Ok(Some(reader.take(length)?.to_vec()))
 }
 
-/// `None`: no value of this type has so many bytes.
+/// `None`: no value of this type has so many bytes, or a text is in another code page.
 fn as_text(column: &Column, bytes: &[u8]) -> Option<String> {
     Some(match column.kind {
         of::TINYINT | of::SMALLINT | of::INT | of::BIGINT | of::INT_N => {
@@ -85,16 +103,30 @@ fn as_text(column: &Column, bytes: &[u8]) -> Option<String> {
         of::DATETIMEOFFSET => datetimeoffset(bytes, column.scale)?,
         of::GUID => guid(bytes)?,
         of::NVARCHAR | of::NCHAR | of::NTEXT | of::XML => narrow(bytes),
-        // In the column's code page: read as UTF-8, or else as Latin-1.
-        of::BIG_VARCHAR | of::BIG_CHAR | of::TEXT => match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => bytes.iter().map(|&byte| char::from(byte)).collect(),
-        },
+        of::BIG_VARCHAR | of::BIG_CHAR | of::TEXT => in_code_page(column.collation, bytes)?,
         _ => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
             format!("0x{digits}")
         }
     })
+}
+
+/// A text of bytes in the code page of a collation: of a sort order of earlier servers', else of its
+/// language's.
+fn in_code_page(collation: Collation, bytes: &[u8]) -> Option<String> {
+    let [language, country, _, flags, order] = collation;
+    if bytes.is_ascii() || flags & UTF8 != 0 {
+        return String::from_utf8(bytes.to_vec()).ok();
+    }
+    let western = match order {
+        0 => WESTERN_LANGUAGES.contains(&(u16::from_le_bytes([language, country]) & LANGUAGE)),
+        _ => matches!(order, 51..=54 | 183..=186 | 210..=217),
+    };
+    let letter = |&byte: &u8| match byte {
+        0x80..=0x9f => WESTERN[usize::from(byte) - 0x80],
+        _ => char::from(byte),
+    };
+    western.then(|| bytes.iter().map(letter).collect())
 }
 
 /// A number, lowest byte first; of one byte it has no sign.
@@ -247,6 +279,7 @@ mod tests {
                 kind,
                 layout,
                 scale,
+                collation: [9, 4, 0xd0, 0, 0x34],
             },
             bytes,
         )
@@ -267,6 +300,24 @@ mod tests {
         assert_eq!(shown(of::NVARCHAR, 0, b"h\0\xe9\0"), "hé");
         assert_eq!(shown(of::BIG_VARCHAR, 0, b"h\xe9"), "hé");
         assert_eq!(shown(0xa5, 0, &[0xab, 1]), "0xAB01");
+    }
+
+    #[test]
+    fn a_text_of_bytes_is_read_in_the_code_page_of_its_collation() {
+        let latin = [[9, 4, 0xd0, 0, 0x34], [7, 4, 0xd0, 0, 0], [0x0a, 0x0c, 0xd0, 0, 0]];
+        for collation in latin {
+            let read = in_code_page(collation, b"\x80 5 \x96 \x93x\x94 \xe9\xc3\xa9 \x99");
+            assert_eq!(read.as_deref(), Some("€ 5 – “x” éÃ© ™"));
+        }
+        let utf8 = [9, 4, 0xd0, 0x24, 0];
+        assert_eq!(in_code_page(utf8, b"\xc3\xa9").as_deref(), Some("é"));
+        assert_eq!(in_code_page(utf8, b"\xe9"), None);
+        // Cyrillic, Croatian, Japanese; code pages 850 and 437, Czech of earlier servers.
+        for (language, order) in [(0x19, 0), (0x1a, 0), (0x11, 0), (9, 49), (9, 30), (5, 82)] {
+            let collation = [language, 4, 0xd0, 0, order];
+            assert_eq!(in_code_page(collation, b"\xe9"), None);
+            assert_eq!(in_code_page(collation, b"e").as_deref(), Some("e"));
+        }
     }
 
     #[test]

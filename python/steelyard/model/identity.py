@@ -8,6 +8,12 @@ from dataclasses import dataclass
 PRODUCTS = {"postgres": "PostgreSQL", "mysql": "MySQL", "mariadb": "MariaDB"}
 
 
+def product_name(kind: str, version: str) -> str:
+    """As people write it: "MySQL 5.7.29". Of MySQL's versions Percona's alone go on: 8.0.36-28."""
+    is_percona = kind == "mysql" and "-" in version
+    return f"{'Percona Server' if is_percona else PRODUCTS.get(kind, kind)} {version}".strip()
+
+
 @dataclass(frozen=True)
 class Identity:
     """Which build an engine is: two arms of one contrast must come from one builder."""
@@ -27,7 +33,7 @@ class Identity:
     @property
     def product(self) -> str:
         """As people write it: "MySQL 5.7.29"."""
-        return f"{PRODUCTS.get(self.kind, self.kind)} {self.version}"
+        return product_name(self.kind, self.version)
 
 
 @dataclass(frozen=True)

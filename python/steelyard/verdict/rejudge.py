@@ -30,7 +30,7 @@ from steelyard.evaluation.workload_rows import (
     work_rows,
 )
 from steelyard.model.errors import RecordError
-from steelyard.model.identity import PRODUCTS
+from steelyard.model.identity import product_name
 from steelyard.model.readings import EpochTotals
 from steelyard.record.contrast import ContrastLine, WithdrawnThreat, median_throughput
 from steelyard.record.environment import SourceFacts
@@ -225,8 +225,7 @@ def _data(source: SourceFacts) -> str:
 
 def product(build: Mapping[str, str | int | bool]) -> str:
     """`"PostgreSQL 18.4"` of a build's own facts; empty where it does not say."""
-    kind, version = str(build.get("kind", "")), str(build.get("version", ""))
-    return f"{PRODUCTS.get(kind, kind)} {version}".strip()
+    return product_name(str(build.get("kind", "")), str(build.get("version", "")))
 
 
 def _trust(study: Study, contrasts: Sequence[WeighedContrast], end: EndLine) -> list[TrustLine]:

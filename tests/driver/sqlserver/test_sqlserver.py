@@ -118,6 +118,16 @@ def test_a_row_becomes_variables_in_every_mode(mode: str) -> None:
         assert last.values == (7,) or last.text == "UPDATE t SET x = 7;"
 
 
+@pytest.mark.parametrize("mode", ["prepared", "extended"])
+def test_a_text_that_looks_like_a_number_stays_a_text(mode: str) -> None:
+    """A column of texts would be compared with a number row by row, without its index."""
+    row = tokens.table(("n", "code"), (7, "42"))
+    with Double(answer=lambda text: row if text.startswith("SELECT") else None).running() as double:
+        script = "SELECT n, code FROM u \\gset\nUPDATE t SET x = :n WHERE y = :code;"
+        assert drive(double, script, "-t", "3", "-M", mode)["errors"] == {}
+        assert double.requests[-1].values == (7, "42")
+
+
 @pytest.mark.parametrize("mode", ["simple", "prepared"])
 def test_deadlocks_are_tried_again_until_all_is_done_once(mode: str) -> None:
     turn = itertools.count()

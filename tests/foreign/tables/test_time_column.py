@@ -106,3 +106,24 @@ def test_moments_and_counters_alone_are_never_judged(heading: str) -> None:
 def test_a_table_of_arms_beside_each_other_keeps_its_moments_out() -> None:
     text = "time,off,on\n0,98,100\n60,100,101\n120,102,100\n"
     assert arms_of(sheet_of(text)) == {"off": [98, 100, 102], "on": [100, 101, 100]}
+
+
+@pytest.mark.parametrize(
+    ("heading", "scale"),
+    [
+        ("time_ms", 1e3), ("time (us)", 1e6), ("epoch_us", 1e6), ("epoch_ns", 1e9),
+        ("unix_ms", 1e3), ("t_ns", 1e9), ("unix", 1), ("ts_unix", 1e3),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("measured", ["score", "value", "tps", "tps,p95_ms"])
+def test_numbers_since_1970_are_moments_and_no_times_that_work_took(
+    heading: str, scale: float, measured: str
+) -> None:
+    arms = zip("aabb", (0, 120, 60, 180), strict=True)
+    rows = [
+        f"{arm},{round(scale * (1_764_311_229 + at))}" + f",{100 + at}" * len(measured.split(","))
+        for arm, at in arms
+    ]
+    sheet = sheet_of("\n".join([f"arm,{heading},{measured}", *rows]) + "\n")
+    assert {metric.column for metric, _ in sheet.metrics} == set(measured.split(","))
+    assert sheet.order is Order.ALTERNATING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.views.capture_view import capture_lines
+from steelyard.cli.views.capture_view import capture_lines, captured_json
 from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
@@ -156,6 +157,9 @@ def test_what_the_server_does_not_show_is_left_out_by_name(tmp_path: Path) -> No
     assert "GRANT pg_read_all_stats" in left_out
     [note] = [line for line in lines if line.startswith("note: ")]
     assert "forgot statements 2 times" in note
+    unknown = "how they came, and with which values, is not known"
+    assert f"statements are sent as extended: {unknown}" in lines
+    assert json.loads(captured_json(captured))["protocols"] == {}
     hidden = mix_of_counted(asked[:1], known)
     with pytest.raises(UsageError, match="nothing is left") as refused:
         write_workload(hidden, tmp_path / "none", name="none", source="counters")
@@ -176,6 +180,7 @@ def kind_of(text: str, rows: int = 0) -> TransactionKind | StatementOutcome:
         "COMMIT AND CHAIN", "SAVEPOINT a", "RELEASE a", "ROLLBACK TO a", "/* a */ END",
         "SAVEPOINT $1", "RELEASE $1", "ROLLBACK TO $1", "PREPARE TRANSACTION $1",
         "COMMIT PREPARED $1", "SET LOCAL a = $1", "SET CONSTRAINTS ALL DEFERRED",
+        "SELECT pg_advisory_lock(id) FROM t WHERE id = $1", "SELECT set_config($1, $2, $3)",
     ],
 )  # fmt: skip
 def test_what_belongs_to_a_transaction_is_none(text: str) -> None:
@@ -190,6 +195,7 @@ def test_what_belongs_to_a_transaction_is_none(text: str) -> None:
         ("SELECT 1 FROM t WHERE id = ANY (ARRAY[$1 /*, ... */])", StatementOutcome.LIST_LENGTH),
         ("SELECT 1 FROM t WHERE id + $1 = id", StatementOutcome.NO_COLUMN),
         ("SELECT 1 FROM t LIMIT $1 OFFSET $2", StatementOutcome.NO_COLUMN),
+        ("SELECT 1 FROM t_102008 WHERE id OPERATOR(pg_catalog.=) $1", StatementOutcome.NODES),
         ("SELECT pg_reload_conf()", StatementOutcome.SERVER),
         ("ALTER SYSTEM SET a = $1", StatementOutcome.SERVER),
         ("ALTER SYSTEM RESET a", StatementOutcome.SERVER),

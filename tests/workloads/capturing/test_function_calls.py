@@ -1,12 +1,15 @@
-"""Queries that call functions which may write are marked by the names of these."""
+"""Queries that call functions which may write are marked by the names of these; what functions
+leave to their sessions is not driven."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from steelyard.cli.views.capture_view import capture_lines
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.writing import write_workload
 from steelyard.workloads.reading.folder import read_workload
@@ -83,3 +86,51 @@ def test_functions_in_a_transaction_that_says_that_it_writes_are_taken_to_write(
     [calling] = mixed(*begin, said("SELECT f()"), said("COMMIT")).kinds
     [reading] = mixed(*begin, said("SELECT now()"), said("COMMIT")).kinds
     assert (calling.writes, reading.writes) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "sets"),
+    [
+        # Every client of pg_dump, vacuumdb and so on begins so: who met it found no table.
+        ("SELECT pg_catalog.set_config('search_path', '', false);", (), {"search_path": 1}),
+        ("select set_config('app.tenant', '7', 'off'), 1", (), {"app.tenant": 1}),
+        ("SELECT set_config($1, $2, $3)", ("role", "a", "f"), {"role": 1}),
+        ("SELECT set_config($1, $2, $3::bool)", ("role", "a", None), {"role": 1}),
+        ("SELECT set_config('a' || b, '', c) FROM t", (), {}),
+        ("SELECT set_config('bytea_output', 'hex', false) FROM pg_settings", (), {}),
+        ("SELECT pg_advisory_lock(7)", (), {}), ("SELECT pg_advisory_unlock_all()", (), {}),
+        ("SELECT pg_try_advisory_lock_shared($1, 2)", ("7",), {}),
+        ("SELECT set_config('app.tenant', '7', true)", (), None),
+        ("SELECT set_config($1, $2, $3)", ("role", "a", "t"), None),
+        ("SELECT pg_advisory_xact_lock(7)", (), None), ("SELECT set_config FROM t", (), None),
+    ],
+)  # fmt: skip
+def test_what_a_function_leaves_to_its_session_is_not_driven(
+    text: str, values: tuple[str | None, ...], sets: dict[str, int] | None
+) -> None:
+    mix = mixed(said("SELECT a FROM t"), said(text, "2", parameters=values))
+    assert mix.ledger.statements == ({} if sets is None else {StatementOutcome.SESSION: 1})
+    assert mix.ledger.sets == (sets or {})
+    within = mixed(said("BEGIN"), said(text, parameters=values), said("COMMIT"))
+    is_driven = sets is None or "unlock" in text
+    assert [len(kind.shapes) for kind in within.kinds] == ([3] if is_driven else [])
+    assert within.ledger.statements == ({} if is_driven else {StatementOutcome.SESSION: 3})
+    assert within.ledger.sets == (sets or {})
+
+
+@pytest.mark.parametrize(
+    ("calls", "is_driven"),
+    [
+        (("lock(7)", "unlock(7)"), True), (("lock_shared(7)", "unlock_shared(7)"), True),
+        (("lock(7)", "lock(8)", "unlock_all()"), True), (("xact_lock(7)",), True),
+        (("lock(7)", "lock(8)", "unlock(7)"), False),
+    ],
+)  # fmt: skip
+def test_locks_that_a_transaction_gives_back_are_its_own(
+    calls: Sequence[str], is_driven: bool
+) -> None:
+    """Others would be waited for by whoever draws the same key, for ever."""
+    mix = mixed(
+        said("BEGIN"), *(said(f"SELECT pg_advisory_{call}") for call in calls), said("COMMIT")
+    )
+    assert [kind.count for kind in mix.kinds] == ([1] if is_driven else [])

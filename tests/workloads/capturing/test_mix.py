@@ -219,33 +219,6 @@ def test_what_sessions_set_for_what_follows_is_said(tmp_path: Path) -> None:
     assert json.loads(captured_json(captured))["sets"] == {"search_path": 3, "role": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "sets"),
-    [
-        # Every client of pg_dump, vacuumdb and so on begins so: who met it found no table.
-        ("SELECT pg_catalog.set_config('search_path', '', false);", (), {"search_path": 1}),
-        ("select set_config('app.tenant', '7', 'off'), 1", (), {"app.tenant": 1}),
-        ("SELECT set_config($1, $2, $3)", ("role", "a", "f"), {"role": 1}),
-        ("SELECT set_config($1, $2, $3::bool)", ("role", "a", None), {"role": 1}),
-        ("SELECT set_config('a' || b, '', c) FROM t", (), {}),
-        ("SELECT set_config('bytea_output', 'hex', false) FROM pg_settings", (), {}),
-        ("SELECT pg_advisory_lock(7)", (), {}), ("SELECT pg_advisory_unlock_all()", (), {}),
-        ("SELECT pg_try_advisory_lock_shared($1, 2)", ("7",), {}),
-        ("SELECT set_config('app.tenant', '7', true)", (), None),
-        ("SELECT set_config($1, $2, $3)", ("role", "a", "t"), None),
-        ("SELECT pg_advisory_xact_lock(7)", (), None), ("SELECT set_config FROM t", (), None),
-    ],
-)  # fmt: skip
-def test_what_a_function_leaves_to_its_session_is_not_driven_by_itself(
-    text: str, values: tuple[str | None, ...], sets: dict[str, int] | None
-) -> None:
-    mix = mixed(said("SELECT a FROM t"), said(text, "2", parameters=values))
-    assert mix.ledger.statements == ({} if sets is None else {StatementOutcome.SESSION: 1})
-    assert mix.ledger.sets == (sets or {})
-    within = mixed(said("BEGIN"), said(text, parameters=values), said("COMMIT"))
-    assert [len(kind.shapes) for kind in within.kinds] == [3]
-
-
 def test_of_many_executions_a_fair_sample_of_values_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -352,3 +352,34 @@ def test_a_warning_that_none_is_open_is_of_its_statement(logged: bool) -> None:
         commit = [warning, entry("duration: 1 ms  statement: COMMIT")]
     stray = [(each.text, each.stray) for each in read([*commit, entry("statement: SELECT 1")])]
     assert stray == [("COMMIT", True), ("SELECT 1", False)]
+
+
+SHARD = "SELECT a FROM public.t_102008 t WHERE (id OPERATOR(pg_catalog.=) 5)"
+
+
+@pytest.mark.parametrize(
+    ("application", "text", "is_of_node"),
+    [
+        ("citus_internal gpid=10000000123", "SELECT 1", True), ("citus", "COMMIT", True),
+        ("citus_rebalancer gpid=7", "SELECT citus_shard_sizes()", True), ("", SHARD, True),
+        ("web", "SELECT a FROM t_102008 WHERE id = 5", False), ("citus_web", "SELECT 1", False),
+        ("", "SELECT a FROM t WHERE id OPERATOR(pg_catalog.=) 5 AND b = 'x_102008'", False),
+    ],
+)  # fmt: skip
+def test_what_nodes_of_citus_send_each_other_is_no_traffic_of_clients(
+    application: str, text: str, is_of_node: bool
+) -> None:
+    logged = replace(entry(f"duration: 1 ms  statement: {text}"), application=application)
+    [found] = read([logged])
+    assert found.outcome is (StatementOutcome.NODES if is_of_node else None)
+
+
+def test_a_transaction_of_a_node_is_left_out_as_a_whole() -> None:
+    begin = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED;SELECT "
+    begin += "assign_distributed_transaction_id(0, 5, '2026-11-28 03:00:00+00')"
+    work = ("UPDATE public.t_102008 SET a = 1", "COMMIT", "SELECT 1")
+    logged = [entry(f"duration: 1 ms  statement: {text}") for text in (begin, *work)]
+    found = list(transactions(statements(logged)))
+    assert [(len(each.statements), each.outcome) for each in found] == [
+        (3, StatementOutcome.NODES), (1, None),
+    ]  # fmt: skip

@@ -53,7 +53,8 @@ impl<P: Protocol> Client<P> {
     ) -> Result<(), ClientError> {
         let program = &programs.scripts[self.script];
         let values = P::row_values(&result.last).map_err(ClientError::Connection)?;
-        for (column, value) in result.columns.iter().flatten().zip(values) {
+        let columns = result.columns.iter().flatten();
+        for (number, (column, value)) in columns.zip(values).enumerate() {
             let name = format!("{}{column}", store.prefix);
             if !steelyard_script::is_variable_name(&name) {
                 let why = format!("invalid variable name: \"{name}\", from the server's answer");
@@ -70,7 +71,11 @@ impl<P: Protocol> Client<P> {
                     );
                     return Err(self.script_error(program, &why));
                 };
-                self.scope.values[slot] = Value::from_given(text);
+                // A text is a parameter of that type, though it looks like a number.
+                self.scope.values[slot] = match result.texts.get(number) {
+                    Some(true) => Value::Text(text.to_owned()),
+                    _ => Value::from_given(text),
+                };
             }
         }
         Ok(())

@@ -143,6 +143,7 @@ impl Wire<Mysql> for MysqlWire {
             .into_iter()
             .map(|result| CapturedResult {
                 columns: result.columns,
+                texts: result.texts,
                 rows: result.rows,
                 last: result.last,
             })

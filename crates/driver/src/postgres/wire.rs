@@ -191,6 +191,7 @@ fn fault(error: ServerError) -> Fault {
 fn captured(result: steelyard_wire::CapturedResult) -> CapturedResult {
     CapturedResult {
         columns: result.columns,
+        texts: Vec::new(),
         rows: result.rows,
         last: result.last,
     }

@@ -147,6 +147,7 @@ impl Wire<SqlServer> for SqlServerWire {
         results
             .map(|result| CapturedResult {
                 columns: result.columns,
+                texts: result.texts,
                 rows: result.rows,
                 last: result.last,
             })

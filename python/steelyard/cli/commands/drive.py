@@ -10,8 +10,25 @@ from steelyard.cli.options import drive_parameters as parameter
 from steelyard.model.errors import UsageError
 
 
+_ORDER = f"{__name__}.order"
+
+
 class DriveCommand(typer.core.TyperCommand):
-    """Says of an option of pgbench that `drive` does not have what to use instead."""
+    """Says of an option of pgbench that `drive` does not have what to use instead, and keeps the
+    order of the options, by which pgbench numbers scripts."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """As of every command; their names come to stand in the context."""
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_in_order(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            ctx.meta[_ORDER] = tuple(option.name for option in order)
+            return values, rest, order
+
+        parser.parse_args = parse_in_order
+        return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As every command. UsageError: an option of pgbench that is not here."""
@@ -36,6 +53,7 @@ def register(app: typer.Typer) -> None:
 
 
 def drive(
+    context: typer.Context,
     target: parameter.TargetText = "",
     dbname: parameter.Database = None,
     host: parameter.Host = None,
@@ -87,6 +105,7 @@ def drive(
     docs/reference/connections.md, what a script may hold in docs/reference/scripts.md.
     """
     options = locals()  # every option by its name
+    options["order"] = options.pop("context").meta[_ORDER]
     from steelyard.cli.driving.run import run_drive
     from steelyard.cli.options.drive_options import DriveOptions
 

@@ -218,7 +218,6 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added
     from steelyard.engines.cache import open_cache
     from steelyard.engines.mysql.builds.adding import add_directory, add_product
     from steelyard.engines.mysql.builds.find import DiscoveredBuild
-    from steelyard.engines.mysql.builds.provenance import PRODUCTS
 
     chosen, cache = choose_account(account), open_cache()
     if isinstance(what, str):
@@ -226,8 +225,7 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added
     else:
         added = add_directory(what, name, chosen, cache)
     facts = mysql_facts(DiscoveredBuild(added.name, added.build, added.identity, added.provenance))
-    product = f"{PRODUCTS[added.identity.kind]} {added.identity.version}"
-    lines = [f"{added.name}: {product}, {added.provenance.words(added.added[:10])}"]
+    lines = [f"{added.name}: {added.identity.product}, {added.provenance.words(added.added[:10])}"]
     for each in added.fetched_packages:
         lines.append(f"{each.file}: SHA-512 {each.sha512}{' as known' if each.pinned else ''}")
     document = {**facts, "brought": [asdict(each) for each in added.fetched_packages]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -79,9 +79,9 @@ def _drive_scripts(options: DriveOptions, target: Endpoint) -> None:
     """Drive scripts on the tables that the target has."""
     arm = DriveArm("target", target, options.clients)
     variables = read_definitions(options.define or [])
-    files, mode = options.file or [], options.query_mode or "simple"
+    mode = options.query_mode or "simple"
     definitions = {"scale": "1", **variables}
-    scripts = read_scripts(files, options.builtins, definitions, mode, target.protocol)
+    scripts = read_scripts(options.scripts, definitions, mode, target.protocol)
     if "scale" not in variables:
         variables["scale"] = str(_scale(options, arm))
     plan = options.plan(arm, scripts, variables, mode)
@@ -232,20 +232,15 @@ def read_definitions(defined: list[str]) -> dict[str, Any]:
 
 
 def read_scripts(
-    files: list[str],
-    builtins: list[str],
+    named: Sequence[tuple[bool, str]],
     variables: dict[str, Any],
     mode: str,
     protocol: str = POSTGRES,
 ) -> tuple[DriveScript, ...]:
-    """The scripts named on the command line, checked together as statements of a protocol's
-    servers. UsageError: one is wrong."""
-    if not files and not builtins:
-        builtins = ["tpcb-like"]
-    scripts = [_builtin(name) for name in builtins]
-    for file in files:
-        path, weight = _weighted(file)
-        scripts.append(DriveScript(path, _text(path), weight))
+    """The scripts named on the command line (whether built in, and by what), in its order, checked
+    together as statements of a protocol's servers. UsageError: one is wrong."""
+    named = named or [(True, "tpcb-like")]
+    scripts = [_builtin(text) if is_builtin else _own(text) for is_builtin, text in named]
     try:
         texts = [(script.name, script.text) for script in scripts]
         _core.check_scripts(texts, {**AUTOMATIC, **variables}, mode, dialect=language(protocol))
@@ -271,6 +266,11 @@ def only_reads(plan: DrivePlan) -> bool:
         if any_writes(queries):
             return False
     return True
+
+
+def _own(text: str) -> DriveScript:
+    path, weight = _weighted(text)
+    return DriveScript(path, _text(path), weight)
 
 
 def _builtin(text: str) -> DriveScript:

@@ -83,15 +83,25 @@ class DriveOptions:
     placement: str
     seed: str | None
     as_json: bool
+    order: tuple[str, ...]
+    """The names of the options as they stand on the command line, a repeated one again."""
+
+    @property
+    def scripts(self) -> list[tuple[bool, str]]:
+        """Whether each is a built-in one, and what names it, in the order of the command line."""
+        texts = {
+            "file": iter(self.file or ()),
+            "builtin": iter(self.builtin or ()),
+            "select_only": iter(("select-only",) * self.select_only),
+            "skip_some_updates": iter(("simple-update",) * self.skip_some_updates),
+        }
+        named = ((name, next(texts[name], None)) for name in self.order if name in texts)
+        return [(name != "file", text) for name, text in named if text is not None]
 
     @property
     def builtins(self) -> list[str]:
         """Built-in scripts, also those that have an option of their own."""
-        return [
-            *(self.builtin or []),
-            *(["select-only"] if self.select_only else []),
-            *(["simple-update"] if self.skip_some_updates else []),
-        ]
+        return [text for is_builtin, text in self.scripts if is_builtin]
 
     @property
     def query_mode(self) -> QueryMode | None:
@@ -153,7 +163,7 @@ class DriveOptions:
     def _refuse_load(self) -> None:
         if self.seconds is not None and self.transactions is not None:
             raise UsageError("cannot drive for a time (-T) and by count (-t) at once")
-        if len(self.builtins) + len(self.file or []) > MOST_SCRIPTS:
+        if len(self.scripts) > MOST_SCRIPTS:
             raise UsageError(f"cannot drive more than {MOST_SCRIPTS} scripts, as pgbench")
         if self.progress_timestamp and self.progress is None:
             raise UsageError("--progress-timestamp belongs to progress lines: add -P SECONDS")

@@ -99,6 +99,7 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
 _MOST_NAMED = 5
 _REMEDIES = {
     StatementOutcome.WRITES: "; --writes takes them",
+    StatementOutcome.NODES: "; the coordinator's log has what clients sent",
     StatementOutcome.HIDDEN: "; GRANT pg_read_all_stats TO the role of the DSN shows it",
 }
 
@@ -142,8 +143,11 @@ def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
 
 
 def _sent(captured: Captured) -> str:
-    """How statements are sent, and how they came."""
+    """How statements are sent, and how they came, unless a server only counted them."""
     came, total = captured.protocols, captured.protocols.total()
+    if not total:
+        unknown = "how they came, and with which values, is not known"
+        return f"statements are sent as {captured.mode}: {unknown}"
     others = [
         f"{format_share(came[protocol] / total)} came {protocol}"
         for protocol in came

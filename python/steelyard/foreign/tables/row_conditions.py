@@ -12,10 +12,11 @@ import numpy as np
 
 from steelyard.foreign.series import Floats
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import is_unix_time
+from steelyard.foreign.tables.time_column import is_moment, is_unix_time
 from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.tokens import split_words
+from steelyard.foreign.vocabulary.units import SECONDS
 
 _KINDS = {"type", "phase"}
 _IDENTIFIERS = {"id", "ids"}
@@ -26,6 +27,7 @@ _SHARE = re.compile(r"([0-9]{1,3}(?:[.,][0-9]{1,4})?|[.,][0-9]{1,4})\s*%?")
 _JOINING = {"of", "per", "to", "the", "op", "ops", "operations", "queries", "requests"}
 _AMOUNTS = {"rows", "records", "tuples", "items", "documents", "docs", "bytes", "kb", "mb", "gb"}
 _COUNTING = {"n", "num", "number", "of", "count", "table"}
+_EPOCHS = {"epoch", "unix", "unixtime", "posix"}
 _ALSO_SIZES, _APART = {"n", "k", "number"}, 1.5
 _ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
 """Percent."""
@@ -79,7 +81,7 @@ def names_versions(table: Table, column: int, heading: Heading, arms: Sequence[s
 def headings_by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
     """The headings, with other meanings where the cells show that they have them: shares of reads
     and amounts of rows that were asked for, which are round as measured ones are not, and an "n"
-    that counts no rows are parameters; an "epoch" that counts from 1970 is a clock."""
+    that counts no rows are parameters; what counts from 1970, as an "epoch", is a clock."""
     roles = [_role_shown(table, column, heading) for column, heading in enumerate(headings)]
     if all(role is Role.CLOCK or table.is_text(column) for column, role in enumerate(roles)):
         return tuple(headings)  # sorted arms, of large numbers
@@ -95,12 +97,19 @@ def _role_shown(table: Table, column: int, heading: Heading) -> Role | None:
         return Role.PARAMETER
     if _is_size(table, column, heading) or (_is_amount(heading) and _are_round(cells)):
         return Role.PARAMETER
-    surely = heading.role is Role.BLOCK and (
-        heading.name.strip().lower() == "epoch" or len(set(cells)) == len(cells)
-    )
-    if (surely or heading.role is Role.UNKNOWN) and is_unix_time(cells, surely=surely):
-        return Role.CLOCK
-    return None
+    return Role.CLOCK if _is_clock(heading, cells) else None
+
+
+def _is_clock(heading: Heading, cells: Sequence[str]) -> bool:
+    """Whether numbers under a heading that names a time, says that they count from 1970, or says
+    nothing of them, do so."""
+    unit = heading.metric.unit if heading.role is Role.METRIC and heading.metric else ""
+    if unit in SECONDS:
+        return is_moment(cells, unit)
+    named = not _EPOCHS.isdisjoint(split_words(heading.name))
+    blocks = heading.role is Role.BLOCK and len(set(cells)) == len(cells)
+    possible = heading.role in (Role.UNKNOWN, Role.BLOCK) and (named or blocks)
+    return (possible or heading.role is Role.UNKNOWN) and is_unix_time(cells, surely=possible)
 
 
 def _is_size(table: Table, column: int, heading: Heading) -> bool:

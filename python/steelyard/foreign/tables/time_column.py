@@ -19,6 +19,7 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.moments import after_midnight
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError
 
 TIME_HEADING = "time"
@@ -83,6 +84,15 @@ def could_be_either(table: Table, column: int, others: Sequence[int]) -> Numbers
         table.spot(0, column),
         hint=f"Say which column was measured, as --column {shlex.quote(f'value={name}')}, or that "
         f"this one tells when: --column {shlex.quote(f'order={name}')}",
+    )
+
+
+def is_moment(cells: Sequence[str], unit: str) -> bool:
+    """Whether numbers of a unit of time count from 1970: no work takes as long."""
+    scales = (1 / SECONDS[unit],)
+    return all(
+        _counts_from_1970(_numbers([cell.strip() for cell in part]), scales)
+        for part in (cells[:1], cells)
     )
 
 

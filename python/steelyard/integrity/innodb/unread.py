@@ -23,7 +23,9 @@ _PART = ".delta"
 _UNPACK = "`xtrabackup --decompress` unpacks it (or `mariabackup`; --decrypt where it is encrypted)"
 _PREPARE = "`xtrabackup --prepare` (or `mariabackup`) makes it whole with the backup it builds on"
 _SYSTEM = "ibdata1"
-_ENGINES = {".MYD": "MyISAM", ".MAD": "Aria", ".ARZ": "Archive", ".CSV": "CSV"}
+_ENGINES = {
+    ".MYD": "MyISAM", ".MAD": "Aria", ".ARZ": "Archive", ".CSV": "CSV", ".tokudb": "TokuDB"
+}  # fmt: skip
 """By how the name of a file with a table's rows ends."""
 _ROCKSDB = (".rocksdb", "#rocksdb")
 """The directory with all its tables: Percona's and Meta's, MariaDB's (rocksdb_datadir)."""

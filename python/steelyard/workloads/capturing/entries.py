@@ -214,7 +214,8 @@ def _json(
     path: Path, file: Iterable[str], prefix: str | None, encoding: str | None
 ) -> Iterator[LogEntry]:
     """Entries as they are; of envelopes that hold lines, what these are by their prefix."""
-    records = read_jsonlog(path, file, encoding)
+    others = OtherLines(path)
+    records = read_jsonlog(path, file, others, encoding)
     head = list(islice(records, _HEAD_LINES))
     texts = [record.text for record in head if isinstance(record, LogLine)]
     required = bool(texts) and len(texts) == len(head)
@@ -228,7 +229,7 @@ def _json(
             else:
                 yield record
 
-    yield from read_stderr(lines(), prefixes, OtherLines(path))
+    yield from read_stderr(lines(), prefixes, others)
 
 
 def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wrapping]:

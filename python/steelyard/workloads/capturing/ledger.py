@@ -26,6 +26,7 @@ class StatementOutcome(StrEnum):
     NO_TEXT = "durations without their statement (log_duration alone)"
     OTHER_LANGUAGE = "entries in another language than English (lc_messages)"
     OTHER_DATABASE = "statements of other databases"
+    NODES = "statements that nodes of Citus sent each other, and the transactions around them"
     TWO_PHASE = "two-phase commits: their names cannot be repeated"
     SESSION = "commands of the session, cursors, COPY and maintenance"
     SERVER = "commands to the server: its settings, files, backups, roles, other servers"

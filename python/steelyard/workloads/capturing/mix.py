@@ -293,7 +293,8 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     """Its statements' shapes with their literals, or why it cannot be repeated."""
     if sum(statement.length for statement in transaction.statements) > MOST_LENGTH:
         return StatementOutcome.LARGE
-    readings = []
+    readings: Readings = []
+    locks = 0.0
     is_single = len(transaction.statements) == 1
     for statement in transaction.statements:
         if is_of_session(statement.text, alone=is_single):
@@ -301,12 +302,14 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
         reading = shape_of(statement.text)
         if reading is None:
             return StatementOutcome.SEVERAL
-        if is_single and any(c.is_lasting(statement.parameters) for c in reading[0].session_calls):
+        calls = [c for c in reading[0].session_calls if c.is_lasting(statement.parameters)]
+        locks += sum(call.locks for call in calls)
+        if any(is_single or not call.locks for call in calls):
             return StatementOutcome.SESSION
         if (why := _unrepeatable(statement, reading[0])) is not None:
             return why
         readings.append(reading)
-    return readings
+    return StatementOutcome.SESSION if locks > 0 else readings
 
 
 def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:

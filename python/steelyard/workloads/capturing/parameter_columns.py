@@ -19,6 +19,7 @@ from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import MOST_VALUES, Mix, TransactionKind
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
+from steelyard.workloads.capturing.workers import is_of_node
 
 _COMPARISONS = {"=", "<>", "!=", "<", ">", "<=", ">="}
 _COMPARING = {
@@ -300,7 +301,6 @@ def _kind(
         return drawn
     kind = TransactionKind((shape[0],), count=statement.calls, seconds=statement.seconds)
     kind.times_s.append(statement.seconds / statement.calls)
-    kind.protocols["extended"] += statement.calls
     for _ in range(ROWS if drawn else 1):
         values = {number: draw_one() for number, draw_one in drawn.items()}
         kind.rows.append(
@@ -318,8 +318,10 @@ _TRANSACTIONAL = {"begin", "start", "commit", "end", "rollback", "abort", "savep
 
 def _not_counted(text: str, shape: Shape) -> StatementOutcome | None:
     """Why a statement's text does not say what it did."""
-    if shape.controls:
+    if shape.controls or shape.session_calls:
         return StatementOutcome.NO_SESSION
+    if is_of_node("", text):
+        return StatementOutcome.NODES
     if shape.to_server:
         return StatementOutcome.SERVER
     numbers = shape.numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class SessionCall:
     one."""
     local: str | int = ""
     """Likewise, whether it holds for its transaction alone."""
+    locks: float = 0
+    """Locks that it takes; below 0: gives back."""
 
     def is_lasting(self, parameters: Sequence[str | None]) -> bool:
         """Whether it holds for the statements that follow its transaction."""
@@ -228,7 +231,7 @@ _OF_SERVER = {
 
 _PERMITS_WRITES = re.compile(r"\bread\s+write\b|transaction_read_only", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_$]*")
-_SESSION_LOCK = re.compile(r"pg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?")
+_SESSION_LOCK = re.compile(r"pg_(?:try_)?advisory_(?P<un>un)?lock(?:_shared|(?P<all>_all))?")
 
 
 def _effects(statement: Any) -> tuple[bool, tuple[str, ...], tuple[SessionCall, ...]]:
@@ -252,8 +255,9 @@ def _effects(statement: Any) -> tuple[bool, tuple[str, ...], tuple[SessionCall, 
                 if words[-1] == "set_config":
                     setting, _, local = (*map(_constant, node.args or ()), "", "", "")[:3]
                     session_calls.append(SessionCall(setting, local))
-                elif _SESSION_LOCK.fullmatch(words[-1]):
-                    session_calls.append(SessionCall())
+                elif (lock := _SESSION_LOCK.fullmatch(words[-1])) is not None:
+                    given_back = -math.inf if lock["all"] else -1
+                    session_calls.append(SessionCall(locks=given_back if lock["un"] else 1))
                 if not is_of_server(words[-2] if len(words) > 1 else None, words[-1]):
                     is_plain = all(map(_PLAIN_NAME.fullmatch, words))
                     calls[f"{'.'.join(words)}()" if is_plain else '"..."()'] = None

@@ -11,7 +11,7 @@ from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.memory import MOST_SESSIONS
 from steelyard.workloads.capturing.shapes import shape_of
-from steelyard.workloads.capturing.workers import without_workers
+from steelyard.workloads.capturing.workers import is_of_node, without_workers
 
 Protocol = Literal["simple", "extended", "prepared"]
 
@@ -32,8 +32,7 @@ _PARAMETERS = re.compile(r"^(?:Query )?[Pp]arameters: ", re.DOTALL)
 _PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)'(\.\.\.)?)(?:, |$)", re.DOTALL)
 _FETCH = "fetch from "
 _FIRST = ("duration: ", "statement: ", "execute ")
-_SESSION_BEGINS = ("connection received:", "connection authorized:", "connection authenticated:")
-_SESSION_ENDS = ("disconnection:",)
+_SESSION_BORDER = re.compile(r"connection (?:received|authorized|authenticated):|disconnection:")
 _SERVER_ENDS = (
     "all server processes terminated", "terminating any other active server processes",
     "database system was ", "starting PostgreSQL ", "received immediate shutdown request",
@@ -123,26 +122,28 @@ def statements(
     for event in _Reader(ledger).events(without_workers(ledger.completeness.count_gaps(entries))):
         if isinstance(event, SessionEnd):
             yield event
-            continue
-        ledger.completeness.note_statement(event.text, event.duration_ms)
-        yield of_database(event, ledger, database)
+        else:
+            ledger.completeness.note_statement(event.text, event.duration_ms)
+            yield of_database(event, ledger, database)
 
 
 def of_database(
     statement: LoggedStatement, ledger: CaptureLedger, database: str | None
 ) -> LoggedStatement:
     """The statement, which `ledger` counts; one of another database than the named one is left
-    out."""
+    out, and one that a node of a cluster sent."""
     ledger.read += 1
     if statement.outcome is None:
         ledger.executed += 1
         ledger.timed += statement.duration_ms is not None
     if statement.database:
         ledger.databases.add(statement.database)
-    other = database is not None and statement.database != database
-    if not statement.database and statement.outcome in _UNREAD:
-        other = False
-    return replace(statement, outcome=StatementOutcome.OTHER_DATABASE) if other else statement
+    unread = not statement.database and statement.outcome in _UNREAD
+    if database not in (None, statement.database) and not unread:
+        return replace(statement, outcome=StatementOutcome.OTHER_DATABASE)
+    if statement.outcome is None and is_of_node(statement.application, statement.text):
+        return replace(statement, outcome=StatementOutcome.NODES)
+    return statement
 
 
 class _Reader:
@@ -200,7 +201,7 @@ class _Reader:
         if match is None or raised or _is_no_sql(match):
             if message.startswith(_SERVER_ENDS):
                 yield from self._end(None)
-            elif message.startswith(_SESSION_BEGINS + _SESSION_ENDS):
+            elif _SESSION_BORDER.match(message):
                 yield from self._end_orderly(entry.session)
             elif not raised and match is None and _OTHER_LANGUAGE.match(message):
                 yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
@@ -238,11 +239,9 @@ class _Reader:
         """The statement with the times of its parse and bind."""
         ms = session.steps_ms.pop(statement.text, 0.0) + sum(ms for ms, _ in session.alone)
         session.alone.clear()
-        return (
-            replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms)
-            if (ms or statement.duration_ms is not None)
-            else statement
-        )
+        if not ms and statement.duration_ms is None:
+            return statement
+        return replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms)
 
     def _unnamed(self, entry: LogEntry, keep: int) -> Iterator[Event]:
         """Durations whose statements the log does not have, but for the latest."""

@@ -1,7 +1,11 @@
-"""Leaves out what parallel workers wrote: the leader of a query says the same of it."""
+"""Leaves out what parallel workers wrote: the leader of a query says the same of it.
+
+Knows what nodes of a cluster sent each other for a query of a client's.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -38,6 +42,23 @@ def without_workers(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
         sessions.add(entry.session)
         yield entry
     yield from (entry for _, entry in waiting)
+
+
+_NODE = re.compile(r"citus(?:_internal|_rebalancer|_run_command)?(?: gpid=\d+)?")
+"""What Citus calls its own connections (application_name)."""
+_BEGIN, _OPERATOR = "assign_distributed_transaction_id(", "OPERATOR(pg_catalog."
+_SHARD = re.compile(r"_[1-9]\d{5,}\b")
+"""Citus numbers shards behind the names of their tables (orders_102008), and writes operators of
+queries on them with their schema."""
+
+
+def is_of_node(application: str, text: str) -> bool:
+    """Whether a node of Citus sent a statement to another one, by the name of its connection, or in
+    a log without names by what no client writes."""
+    if _NODE.fullmatch(application) is not None or _BEGIN in text:
+        return True
+    before, operator, _ = text.partition(_OPERATOR)
+    return bool(operator) and _SHARD.search(before) is not None
 
 
 def _is_leader_of(worker: LogEntry, leader: LogEntry, is_known: bool) -> bool:

@@ -246,6 +246,8 @@ def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
     ):
         return "simple"
     came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    if not came:  # A server that counts statements does not say it.
+        return "extended"
     if 2 * came["simple"] >= came.total():
         return "simple"
     return "prepared" if came["prepared"] >= came["extended"] else "extended"

@@ -91,6 +91,14 @@ def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
     own = "".join(jsonlog(n, f"select {n}") for n in range(60))
     counted = {CAPTURED: 60, StatementOutcome.OTHER_FORMAT: 2}
     assert outcomes(tmp_path, own + "".join(others[:2])) == counted
+    # They are counted with lines of other formats, and compared with entries alone.
+    strange = "".join(csv(n, "select 1") for n in range(3))
+    counted[StatementOutcome.OTHER_FORMAT] = 3
+    for few in (strange, "".join(others[:3])):
+        assert outcomes(tmp_path, own + few) == counted
+    for many in (strange + "".join(others[:3]), "".join(others[:4]) + '{"level": "info"}\n' * 99):
+        with pytest.raises(UsageError, match="[46] (statements are|of its objects have)"):
+            entries(tmp_path, own + many)
 
 
 @settings(max_examples=100, deadline=None)

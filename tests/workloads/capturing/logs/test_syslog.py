@@ -192,3 +192,40 @@ def test_two_servers_of_heroku_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="several servers: DATABASE, PINK") as refused:
         entries(tmp_path, log)
     assert "grep -F '[DATABASE]' LOG > NEW" in str(refused.value.hint)
+
+
+NOTICES = {
+    "rsyslog": "{host} postgres[77]: message repeated 3 times: [ LOG:  duration: 1.000 ms  st]",
+    "sysklogd": "{host} last message repeated 3 times",
+    "BSD": "{host} syslogd[5]: last message repeated 3 times",
+    "macOS": "{host} --- last message repeated 3 times ---",
+    "syslog-ng": "{host} postgres: Last message 'LOG:  duration: 1.00' repeated 3 times, "
+    "suppressed by syslog-ng on db1",
+}
+
+
+@pytest.mark.parametrize("daemon", list(NOTICES))
+def test_lines_that_syslog_counts_and_does_not_write_are_read_as_often(
+    tmp_path: Path, daemon: str
+) -> None:
+    """As it does where PostgreSQL does not number them (syslog_sequence_numbers = off)."""
+    first, last = (lines("ISO", "", n, f"select {n}", numbered=False) for n in (1, 9))
+    notice = NOTICES[daemon].format(host="2026-11-28T03:00:05.500000+00:00 db1") + "\n"
+    read = entries(tmp_path, first + notice + last)
+    assert texts(read) == ["select 1"] * 4 + ["select 9"]
+    assert [entry.exact for entry in read] == [True, False, False, False, True]
+    assert [round(entry.seconds - read[0].seconds) for entry in read] == [0, 4, 4, 4, 8]
+    of_other = texts(entries(tmp_path, first + OTHER + notice + last))
+    assert len(of_other) == (5 if daemon == "rsyslog" else 2)
+    statement = lines("ISO", "", 2, f"select '{notice.strip()}'", numbered=False)
+    assert len(texts(entries(tmp_path, first + statement + last))) == 3
+
+
+def test_a_line_of_a_statement_that_syslog_counts_is_in_it_as_often(tmp_path: Path) -> None:
+    body = "select a\n,b\n,b\n,b\nfrom t"
+    parts = lines("traditional", "", 1, body, numbered=False).splitlines(keepends=True)
+    head = parts[0].partition("LOG:")[0]
+    log = "".join([*parts[:2], f"{head}message repeated 2 times: [#011,b]\n", *parts[4:]])
+    assert texts(entries(tmp_path, log)) == [body]
+    alone = f"{head}message repeated 2 times: [ LOG:  duration: 1.000 ms  statement: sel]\n"
+    assert outcomes(tmp_path, alone + parts[0]) == {CAPTURED: 1, CUT: 1}

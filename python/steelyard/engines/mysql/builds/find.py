@@ -18,7 +18,7 @@ from steelyard.engines.cache import known_cache, open_cache
 from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import added_engines
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, build_of
-from steelyard.engines.mysql.builds.provenance import PRODUCTS, Provenance, identify, provenance
+from steelyard.engines.mysql.builds.provenance import Provenance, identify, provenance
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
@@ -108,9 +108,7 @@ def _missing_build(
 ) -> EngineError:
     named = " or ".join(f'"{version}"' for version in versions)
     listed = ", ".join(
-        f"{PRODUCTS[f.identity.kind]} {f.identity.version} ({f.identity.origin}, "
-        f"{f.identity.bindir})"
-        for f in available
+        f"{f.identity.product} ({f.identity.origin}, {f.identity.bindir})" for f in available
     )
     return EngineError(
         f"no MySQL and no MariaDB {named} is found on this machine",

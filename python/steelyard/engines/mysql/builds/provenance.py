@@ -24,9 +24,6 @@ LICENCE = "GPLv2"
 """Of both products' servers, as their packages say (LICENSE of mysql-community-server, copyright
 of mariadb-server-core)."""
 
-PRODUCTS = {MYSQL: "MySQL", MARIADB: "MariaDB"}
-"""How the products are written."""
-
 # MySQL: Oracle's lifetime support policy, as endoflife.date and cloud providers list it; MariaDB:
 # the foundation's maintenance policy (community server).
 _ENDS = {
@@ -83,8 +80,13 @@ def dated(changelog: Path) -> str:
 
 
 # "mysqld  Ver 5.7.29-debug for Linux on x86_64 (MySQL Community Server (GPL))",
-# "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)".
+# "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+# "mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)".
 _VERSION = re.compile(r"\bVer (\d+\.\d+\.\d+)(\S*) for \S+ on ")
+_RELEASE = re.compile(r"-\d+(?:\.\d+)*(?=-debug$|$)")
+_OF_PERCONA = re.compile(r"percona|\(source distribution\)", re.IGNORECASE)
+"""What stands behind Percona's version: of a package its name, of a build of one's own not even
+that; behind one of Debian's, which may go on so too, the system's."""
 
 # What compilers leave in the section .comment; Debian and Oracle strip it from their packages.
 _COMPILERS = (
@@ -94,11 +96,12 @@ _COMPILERS = (
 
 
 def version_number(version: str) -> int:
-    """ "5.7.29" → 50729, "10.11.19" → 101119: as both products number their versions.
+    """ "5.7.29" → 50729, "10.11.19" → 101119: as both products number their versions; Percona's
+    release, 8.0.36-28, is no part of it.
 
     Source: MYSQL_VERSION_ID of cmake/mysql_version.cmake in both.
     """
-    major, minor, patch = (int(n) for n in version.split("."))
+    major, minor, patch = (int(n) for n in version.partition("-")[0].split("."))
     return major * 10000 + minor * 100 + patch
 
 
@@ -121,9 +124,10 @@ def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity
             detail=output.strip()[-1000:] or f"It wrote nothing and ended with status {status}.",
         )
     version, suffix = answer.groups()
+    release = _RELEASE.match(suffix) if _OF_PERCONA.search(output, answer.end()) else None
     return Identity(
         kind=MARIADB if "mariadb" in suffix.lower() else MYSQL,
-        version=version,
+        version=version if release is None else f"{version}{release[0]}",
         version_number=version_number(version),
         builder=_builder(build),
         configure="",

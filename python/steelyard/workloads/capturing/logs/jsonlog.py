@@ -25,8 +25,7 @@ from steelyard.workloads.capturing.logs.entry import (
 )
 from steelyard.workloads.capturing.logs.opening import codec_of
 from steelyard.workloads.capturing.logs.other_lines import (
-    StatementPlace,
-    are_few,
+    OtherLines,
     holds_statement,
     statement_place,
 )
@@ -59,10 +58,12 @@ Record = LogEntry | LogLine
 """An entry, or a line of a stderr log."""
 
 
-def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -> Iterator[Record]:
+def read_jsonlog(
+    path: Path, file: Iterable[str], others: OtherLines, encoding: str | None = None
+) -> Iterator[Record]:
     """The entries of a file, the oldest first. What is cut off is an entry that is not whole;
-    lines that are no objects are lines of a stderr log, or of others. `encoding`: of lines that
-    are lists of bytes.
+    lines that are no objects are lines of a stderr log, or of others. `others`: counts objects with
+    a statement where none is looked for. `encoding`: of lines that are lists of bytes.
 
     UsageError: there is no object in it, there are statements of several servers, or a line of
     the server is not there.
@@ -77,7 +78,7 @@ def read_jsonlog(path: Path, file: Iterable[str], encoding: str | None = None) -
     if head is None:
         return
     codec = None if encoding is None else codec_of(encoding)
-    records = _Records(path, LogServer(path, _selection), codec or "utf-8")
+    records = _Records(path, LogServer(path, _selection), others, codec or "utf-8")
     # Exports of clouds may begin with the newest.
     if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
         values = _in_order(path, chain([head], values))
@@ -211,16 +212,13 @@ class _Records:
 
     path: Path
     server: LogServer
+    others: OtherLines
     codec: str
     feeds: bool = False
     """Whether lines end in line feeds there: what has none is a part of one."""
     parts: dict[tuple[Source, str], str] = field(default_factory=dict)
     """By where they are from, and by stream."""
     objects: int = 0
-    others: int = 0
-    """Objects with a statement where none is looked for."""
-    first: tuple[int, StatementPlace] = (0, StatementPlace(""))
-    """The first of them, by its number, and where it has it."""
     missing: dict[Source, UsageError] = field(default_factory=dict)
     """By where it is from, the first line that journald has not written as text."""
 
@@ -255,9 +253,7 @@ class _Records:
             return
         place = statement_place(value)
         if place is not None:
-            self.first = (self.objects, place) if not self.others else self.first
-            self.others += 1
-            yield LogEntry("", 0.0, "LOG", "", "", other_format=True)
+            yield self.others.note_object(self.objects, place)
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""
@@ -315,16 +311,7 @@ class _Records:
         return self.feeds or len(text.encode(errors="replace")) == _PART_BYTES
 
     def end(self) -> Iterator[Record]:
-        """Lines whose last part is not there. UsageError: a line of the server is not, or many
-        statements are where none is looked for."""
-        if not are_few(self.others, self.objects):
-            number, place = self.first
-            raise UsageError(
-                f'could not read log "{self.path}": {self.others} of its objects have a statement '
-                f"where none is looked for, the first is object {number}",
-                detail=f"It is in {place.path}.",
-                hint=f"{place.selection} writes what is there alone.",
-            )
+        """Lines whose last part is not there. UsageError: a line of the server is not."""
         for source, refusal in self.missing.items():
             if self.server.is_from(source):
                 raise refusal

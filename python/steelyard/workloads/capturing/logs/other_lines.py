@@ -93,18 +93,26 @@ def _beneath(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 @dataclass
 class OtherLines:
-    """Counts the statements of a file in lines of another format beside those that are read."""
+    """Counts the statements of a file in lines of another format, or in objects where none is
+    looked for, beside those that are read."""
 
     path: Path
     entries: int = 0
     others: int = 0
-    first: tuple[int, str] = (0, "")
-    """The first such line: its number, and how it begins."""
+    first: tuple[int, str | StatementPlace] = (0, "")
+    """The first of them: the number of its line, and how that begins; or that of its object, and
+    where it is there."""
 
     def note(self, number: int, line: str) -> LogEntry:
         """An entry in place of such a line, so that it is counted."""
-        if not self.others:
-            self.first = number, beginning_of(line)
+        return self._note(number, beginning_of(line))
+
+    def note_object(self, number: int, place: StatementPlace) -> LogEntry:
+        """Likewise in place of an object."""
+        return self._note(number, place)
+
+    def _note(self, number: int, where: str | StatementPlace) -> LogEntry:
+        self.first = self.first if self.others else (number, where)
         self.others += 1
         return LogEntry("", 0.0, "LOG", "", "", other_format=True)
 
@@ -113,6 +121,13 @@ class OtherLines:
         if are_few(self.others, self.others + self.entries):
             return
         number, beginning = self.first
+        if isinstance(beginning, StatementPlace):
+            raise UsageError(
+                f'could not read log "{self.path}": {self.others} of its objects have a statement '
+                f"where none is looked for, the first is object {number}",
+                detail=f"It is in {beginning.path}.",
+                hint=f"{beginning.selection} writes what is there alone.",
+            )
         raise UsageError(
             f'could not read log "{self.path}": {self.others} statements are in another format '
             f"than the rest, the first in line {number}",

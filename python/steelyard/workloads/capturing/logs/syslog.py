@@ -35,6 +35,14 @@ _RFC_5424 = re.compile(
     rf"(?:-|(?:\[(?:[^\]\\]|\\.)*\])+) \ufeff?{_TEXT}",
     re.DOTALL,
 )
+_REPEATED = re.compile(r"message repeated (?P<times>\d+) times: \[")
+"""rsyslog, in place of lines that are as the one before of their process."""
+_LAST_REPEATED = re.compile(
+    rf"^(?:<\d+>1? ?)?{_TIME} (?:\S+ )?(?:\S+: )?(?:--- )?last message (?:'.*' )?"
+    r"repeated (?P<times>\d+) times",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Other daemons (sysklogd, BSD's, syslog-ng), of the line before in the file."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _BEHIND = 64
 _TAB, _FEED = "#011", "#012"
@@ -126,7 +134,8 @@ def syslog_form(head: Sequence[str]) -> SyslogForm:
     matches = [match for line in head if (match := _matched(line)) is not None]
     numbered = any(match["number"] is not None for match in matches)
     names = frozenset(match["name"] for match in matches if is_of_server(match["text"]))
-    texts = [match["text"] for match in matches if _is_server(match, numbered, names)]
+    own = [match["text"] for match in matches if _is_server(match, numbered, names)]
+    texts = [text for text in own if _REPEATED.match(text) is None]
     escaped = not any(text.startswith("\t") for text in texts)
     return SyslogForm(numbered, names, escaped, tuple(leading(text) for text in texts))
 
@@ -144,6 +153,8 @@ class _Message:
     whole: bool = True
     """Whether none of its parts is missing: daemons drop what comes too fast."""
     lines: list[LogLine] = field(default_factory=list)
+    last: re.Match[str] | None = None
+    """Of its last line, as syslog has it; None: of one that goes on without syslog's head."""
 
 
 def _source(match: re.Match[str]) -> Source:
@@ -190,13 +201,38 @@ class _Reader:
 
     def read(self, raw: str) -> Iterator[LogLine | LogEntry]:
         match = _matched(raw)
-        if match is None:
+        is_server = match is not None and _is_server(match, self._form.numbered, self._form.names)
+        if not is_server and (again := _LAST_REPEATED.match(raw)) is not None:
+            yield from self._repeat(self._latest, again["times"], again["time"])
+        elif match is None:
             self._go_on(raw)
-            return
-        is_server = _is_server(match, self._form.numbered, self._form.names)
-        if not is_server or not self._server.takes(_source(match), match["text"]):
+        elif not is_server or not self._server.takes(_source(match), match["text"]):
             self._latest = None
-            return
+        else:
+            message = self._messages.get(match["process"])
+            again = None if message is None else _REPEATED.match(match["text"])
+            if again is not None:
+                yield from self._repeat(message, again["times"], match["time"])
+            else:
+                seconds, exact = _time(match["time"])
+                yield from self._read(match, seconds, exact, whole=raw.endswith("\n"))
+
+    def _repeat(
+        self, message: _Message | None, times: str, stamp: str
+    ) -> Iterator[LogLine | LogEntry]:
+        """The last line of a message as often again as syslog counted it, at moments that it does
+        not say; None: it was another program's."""
+        last, (seconds, _) = None if message is None else message.last, _time(stamp)
+        for _ in range(0 if message is None else int(times)):
+            if last is None:
+                yield LogEntry("", 0.0, "LOG", "", "", whole=False)
+            else:
+                yield from self._read(last, seconds, exact=False, whole=True)
+
+    def _read(
+        self, match: re.Match[str], seconds: float, exact: bool, *, whole: bool
+    ) -> Iterator[LogLine | LogEntry]:
+        """A line of the server's, at a time."""
         process, text = match["process"], match["text"]
         message = self._messages.get(process)
         if message is None or self._is_next(message, match):
@@ -205,13 +241,11 @@ class _Reader:
             while len(self._messages) > _BEHIND:
                 yield from self._lines(self._messages.pop(next(iter(self._messages))))
             message = self._messages[process] = _Message(match["number"] or "")
-        self._latest = message
+        self._latest, message.last = message, match
         message.parts += 1
         if match["part"] is not None:
             message.whole = message.whole and int(match["part"]) == message.parts
-        seconds, exact = _time(match["time"])
         exact = exact and match["colour"] is None  # Heroku writes zeros behind whole seconds
-        whole = raw.endswith("\n")
         written = int(match["number"] or 0)
         for number, piece in enumerate(split_lines(text, self._begins)):
             line = LogLine(piece, process, seconds, exact, whole, number=written)
@@ -234,6 +268,7 @@ class _Reader:
         text = raw.removesuffix("\n").removesuffix("\r")
         if self._latest is None or not (text.startswith("\t") or self._begins(text)):
             return
+        self._latest.last = None
         before = self._latest.lines[-1]
         self._latest.lines.append(replace(before, text=text, whole=raw.endswith("\n")))
 
