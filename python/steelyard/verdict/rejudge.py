@@ -17,7 +17,7 @@ from steelyard.evaluation.mean_times import script_times, statement_rows
 from steelyard.evaluation.plans.flipped import Timed, flipped
 from steelyard.evaluation.rates.capacity import capacities
 from steelyard.evaluation.rates.costs import costs
-from steelyard.evaluation.threats.standbys import standby_lags
+from steelyard.evaluation.threats.work import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, compute_truth
 from steelyard.evaluation.workload_rows import (

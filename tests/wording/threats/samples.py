@@ -18,7 +18,6 @@ from steelyard.evaluation.threats import (
     memory,
     places,
     pool_warmth,
-    standbys,
     together,
     work,
 )
@@ -257,7 +256,7 @@ SAMPLES = (
     run.ConnectionsDrawn(),
     run.DatabasesOfOneServer(),
     run.ServersOfTheirOwn(),
-    standbys.StandbyBehind("off", float(17 << 20), 1500.0),
+    work.StandbyBehind("off", float(17 << 20), 1500.0),
     work.ArrivalsNotBegun("off", 6, 303),
     work.NoRowAtAll("off", "on", 4000),
     work.NoRowOfArm("off", 1.0),

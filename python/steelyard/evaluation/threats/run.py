@@ -29,8 +29,8 @@ from steelyard.evaluation.observations.run import (
 )
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
-from steelyard.evaluation.threats.standbys import behind_threats
 from steelyard.evaluation.threats.together import together_threats
+from steelyard.evaluation.threats.work import behind_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted

@@ -18,8 +18,13 @@ from steelyard.evaluation.observations.run import (
     WorkingSetUnlike,
     WrongRows,
 )
-from steelyard.evaluation.threats.standbys import StandbyBehind
-from steelyard.evaluation.threats.work import ArrivalsNotBegun, NoRowAtAll, NoRowOfArm, RowsUnlike
+from steelyard.evaluation.threats.work import (
+    ArrivalsNotBegun,
+    NoRowAtAll,
+    NoRowOfArm,
+    RowsUnlike,
+    StandbyBehind,
+)
 from steelyard.model.units import (
     NS_PER_MS,
     counted,
