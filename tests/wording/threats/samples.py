@@ -16,7 +16,6 @@ from steelyard.evaluation.threats import (
     epochs,
     inspection,
     memory,
-    places,
     pool_warmth,
     together,
     work,
@@ -136,15 +135,15 @@ SAMPLES = (
     numbers.CentresDisagree(
         "on", Centred("mean", 0.21, -0.03, 0.48), Centred("median", 0.0021, -0.012, 0.0113)
     ),
-    places.DirectoriesTied({"off": ArmPlace(data=FilesPlace(type="ext4", source="/dev/sdb"))}),
-    places.DirectoriesTied(
+    inspection.DirectoriesTied({"off": ArmPlace(data=FilesPlace(type="ext4", source="/dev/sdb"))}),
+    inspection.DirectoriesTied(
         {
             "on": ArmPlace(data=FilesPlace(type="ext4", source="/dev/x", mount="/a")),
             "off": ArmPlace(data=FilesPlace(type="xfs", source="/dev/x", mount="/b")),
         }
     ),
-    places.PagesMayTear("off", "full_page_writes", FilesPlace(type="ext4", source="/dev/sdb")),
-    places.PagesMayTear("off", "innodb_doublewrite", FilesPlace()),
+    inspection.PagesMayTear("off", "full_page_writes", FilesPlace(type="ext4", source="/dev/sdb")),
+    inspection.PagesMayTear("off", "innodb_doublewrite", FilesPlace()),
     together.MachinesApart("off", 20, 200, 4_100_000),
     together.MachinesFartherApart("on", "off", 0.0103),
     together.DriverUsesProcessors("b", 0.875),
