@@ -8,15 +8,17 @@ from steelyard.analysis.checks.slots import PlaceCheck
 from steelyard.analysis.turns.debt import DebtGrowth
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
-from steelyard.evaluation.observations import machine, numbers, run, turns
+from steelyard.evaluation.observations import numbers, turns
 from steelyard.evaluation.rates import capacity
 from steelyard.evaluation.threats import (
     checkpoint_distance,
     cycles,
     epochs,
     inspection,
+    machine,
     memory,
     pool_warmth,
+    run,
     together,
     work,
 )

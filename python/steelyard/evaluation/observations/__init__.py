@@ -1,1 +1,1 @@
-"""What can be seen that is a reason to doubt, with its figures; `wording/threats` says it."""
+"""What is a reason to doubt turns and numbers from elsewhere; `wording/threats` says it."""

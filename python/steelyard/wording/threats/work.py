@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.observations.run import (
+from steelyard.evaluation.threats.run import (
     BackgroundInOneArm,
     ChecksViolated,
     ConnectionsDrawn,
