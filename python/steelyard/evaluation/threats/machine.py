@@ -1,5 +1,5 @@
-"""Raises the threats that the machine's own readings show, one a kind, over all epochs (time withheld,
-what is full, what changed), and those that its drives report.
+"""Raises the threats of the machine's own readings (time withheld, what is full, what changed), one
+a kind over all epochs; and those that its drives report.
 """
 
 from __future__ import annotations
