@@ -17,7 +17,6 @@ ROOMS = (
     "python/steelyard/evaluation/layouts.py",
     "python/steelyard/evaluation/threats/turns.py",
     "python/steelyard/evaluation/threats/cycles.py",
-    "python/steelyard/wording/basis.py",
     "python/steelyard/wording/threats/layouts.py",
     "python/steelyard/report/layouts/",
 )
