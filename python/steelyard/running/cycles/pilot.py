@@ -166,7 +166,7 @@ def _lengths(
 
     lengths = with_budget(wish.budget_s)
     if isinstance(lengths, Shortage):
-        raise too_short(study, lengths.needed_s)
+        raise cycles_too_short(study, lengths.needed_s)
     LogLimit(setup, pilot.arms, cycles, lengths).apply(progress)
     require_fine(study, lengths, latency_s, with_budget)
     return lengths
@@ -198,7 +198,7 @@ def cycles_cost_words(study: Study) -> str:
     )
 
 
-def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
+def cycles_too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
     """The budget does not hold 8 epochs in cycles; `least`: nothing is known of the arms yet."""
     epochs = study.budget.epochs or FEWEST_EPOCHS
     minutes = math.ceil(needed_s / 60)
