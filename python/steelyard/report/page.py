@@ -20,8 +20,8 @@ from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import build_differences, environment_rows, tables
-from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.first_page import first_page
+from steelyard.report.answer.measured import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.scripts import (
     plan_reasons,
     script_counts,

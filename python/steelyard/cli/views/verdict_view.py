@@ -17,8 +17,13 @@ from steelyard.model.threat import Threat, ThreatKind
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
-from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
-from steelyard.report.answer.measured import figures, place_text
+from steelyard.report.answer.measured import (
+    capacity_limit,
+    capacity_rows,
+    cost_rows,
+    figures,
+    place_text,
+)
 from steelyard.report.answer.scripts import (
     plan_reasons,
     within_scripts,
