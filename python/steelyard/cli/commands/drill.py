@@ -139,14 +139,14 @@ def _drill_innodb(
     as_json: bool,
 ) -> None:
     """`chosen`: faults and places, or None for all."""
-    from steelyard.cli.views.innodb_drill import render
+    from steelyard.cli.views.drilled import render_innodb
     from steelyard.integrity.innodb.drill.drill import InnodbDrillRequest, drill_innodb
     from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES
 
     faults, places = chosen[0] or tuple(FAULTS), chosen[1] or PLACES
     request = InnodbDrillRequest(version, account, copies, faults, places, seed)
     result = drill_innodb(request, _print_progress)
-    typer.echo(json.dumps(result.to_json()) if as_json else render(result))
+    typer.echo(json.dumps(result.to_json()) if as_json else render_innodb(result))
     if result.ended_by is not None:
         raise result.ended_by
 
