@@ -22,7 +22,6 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     require_seekable,
 )
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
-from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
     Damage,
@@ -33,7 +32,6 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
-from steelyard.integrity.scrub.links import link_notes
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.missing.missing import (
@@ -49,6 +47,7 @@ from steelyard.integrity.scrub.outcome import (
     state_notes,
 )
 from steelyard.integrity.scrub.state_file import StateFile, copy_marks
+from steelyard.integrity.scrub.unread import disappearances, link_notes
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
