@@ -78,7 +78,7 @@ def drill(
     Takes half an hour and more; fewer --copies, --recovery and --trials, or one --part, take less.
     Ctrl-C and SIGTERM end it with what was seen by then.
     """
-    from steelyard.engines.mysql.builds.adding import is_product
+    from steelyard.engines.mysql.builds.added import is_product
 
     if is_product(version.removeprefix("system-")):
         _refuse_innodb({"--part": part, "--algorithms": algorithms, "--page": page})
