@@ -34,7 +34,6 @@ from steelyard.report.charts.factors import shown_factors
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
-from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -56,6 +55,7 @@ from steelyard.report.time_parts import (
     MOST_REASONS,
     bottleneck_line,
     cause_sentence,
+    draw_time_parts,
     part_rows,
 )
 from steelyard.report.turns import shown_turns

@@ -42,7 +42,7 @@ from steelyard.record.verdict import Differences, Pages, Place, TrustLine, Verdi
 from steelyard.study.study import Study
 from steelyard.verdict.contrast_line import line_of
 from steelyard.wording.bottleneck import with_bottlenecks
-from steelyard.wording.cost_sentence import with_sentences
+from steelyard.wording.contrast_text import with_sentences
 from steelyard.wording.factor_sentences import sentences as factor_sentences
 from steelyard.wording.threats.threat import threat_of
 from steelyard.wording.verdict_sentence import sentence_of

@@ -16,7 +16,7 @@ from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.report.answer.measured import cost_rows, figures
 from steelyard.study.study import Study
-from steelyard.wording.cost_sentence import with_sentences
+from steelyard.wording.contrast_text import with_sentences
 
 PRICES = ("0.36 USD/h", "0.45 USD/h")
 
