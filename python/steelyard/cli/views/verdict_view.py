@@ -29,8 +29,8 @@ from steelyard.report.answer.scripts import (
     within_scripts,
 )
 from steelyard.report.answer.what_next import next_lines
-from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
+from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (
