@@ -9,7 +9,7 @@ import pytest
 
 from record.made import line_of, verdict_of
 from steelyard.analysis.decision.max_t import joint_flips
-from steelyard.cli.views.ci.markdown import markdown
+from steelyard.cli.views.ci import markdown
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.evaluation.mean_times import statement_rows
 from steelyard.evaluation.verdict_differences import differences
