@@ -89,7 +89,7 @@ def drill(
     from steelyard.integrity.drill import drill as drilling
     from steelyard.integrity.drill.faults import FAULTS
     from steelyard.integrity.drill.matrix import interval
-    from steelyard.report.drill.page import write_page
+    from steelyard.report.drill import write_page
     from steelyard.telemetry.environment import machine
 
     require_writable(page)

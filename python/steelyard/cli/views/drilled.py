@@ -26,8 +26,7 @@ from steelyard.integrity.innodb.drill.drill import (
     InnodbDrillResult,
 )
 from steelyard.model.units import format_digits
-from steelyard.report.drill.grids import noticed_of_100, text_of
-from steelyard.report.drill.page import COLUMNS, grids, table, ways
+from steelyard.report.drill import COLUMNS, grids, noticed_of_100, table, text_of, ways
 
 Facts = Mapping[str, Any]
 WHY = {
