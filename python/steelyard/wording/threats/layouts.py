@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import math
 
-from steelyard.evaluation.observations.turns import (
+from steelyard.evaluation.threats.cycles import (
+    LogSpacesCheckpoints,
+    ProcessesMoved,
+    TimerUnscaled,
+    WindowsCut,
+    WriteBackShared,
+)
+from steelyard.evaluation.threats.turn_facts import (
     CountedTurns,
     DebtGrew,
     DeviceWasBusy,
@@ -19,13 +26,6 @@ from steelyard.evaluation.observations.turns import (
     TurnsNotLevel,
     TurnsUnequal,
     WaitingBytesGrew,
-)
-from steelyard.evaluation.threats.cycles import (
-    LogSpacesCheckpoints,
-    ProcessesMoved,
-    TimerUnscaled,
-    WindowsCut,
-    WriteBackShared,
 )
 from steelyard.evaluation.threats.turns import RESIDENT_SHARE
 from steelyard.model.units import (
