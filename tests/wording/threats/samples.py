@@ -192,7 +192,9 @@ SAMPLES = (
     turn_facts.TurnsUnequal(
         turn_facts.MeasuredTime("on", 6e10, 9e10), turn_facts.MeasuredTime("off", 3e10, 2.2e10)
     ),
-    turn_facts.TurnsUnequal(turn_facts.MeasuredTime("on", 6e10, None), turn_facts.MeasuredTime("off", 3e10, None)),
+    turn_facts.TurnsUnequal(
+        turn_facts.MeasuredTime("on", 6e10, None), turn_facts.MeasuredTime("off", 3e10, None)
+    ),
     turn_facts.NoPauseBetweenCheckpoints("off", 4e9, 2e8, 30),
     turn_facts.NoPauseBetweenCheckpoints("off", 4e9, -1e8, 30),
     turn_facts.LogGrew("on", "off", DebtGrowth(0.0, 0.061, True)),
