@@ -224,8 +224,8 @@ class Turns:
 
 
 class Cycles:
-    """Fine slices of all arms inside whole checkpoint cycles, each arm in its own time: all run, and
-    each stands still while another is under load."""
+    """Fine slices of all arms inside whole checkpoint cycles, each arm in its own time: all arms
+    run, and each stands still while another is under load."""
 
     name = "cycles"
 
