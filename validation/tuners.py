@@ -27,8 +27,12 @@ from pathlib import Path
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.errors import UsageError
 from steelyard.model.setting_value import Allowed, with_unit
-from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
-from steelyard.tuning.profile.proposing import ProfileRequest, propose
+from steelyard.tuning.profile.proposing import (
+    Accepting,
+    ProfileRequest,
+    propose,
+    read_allowed_settings,
+)
 from validation.pages.tuners import Proposals, by_size, page_with_tables
 from validation.results import FOLDER, Results
 

@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.model.identity import Identity
-from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
+from steelyard.tuning.profile.proposing import Accepting, read_allowed_settings
 from tuning.profile.accepting import ALLOWED
 from validation import tuners
 from validation.pages.tuners import ALIKE, BY_SIZE, Proposals, by_size, page_with_tables

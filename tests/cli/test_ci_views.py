@@ -14,8 +14,7 @@ from markdown_it import MarkdownIt
 
 from record.made import line_of, plan_of, verdict_of
 from steelyard.cli.commands.weigh import FAILED, _end
-from steelyard.cli.views.ci.junit import junit
-from steelyard.cli.views.ci.markdown import escaped, markdown
+from steelyard.cli.views.ci import escaped, junit, markdown
 from steelyard.cli.views.history.list_view import reading_words
 from steelyard.evaluation.rule import FailCondition
 from steelyard.history.entry import KnownReading

@@ -14,7 +14,7 @@ from steelyard.integrity.drill.matrix import (
     DetectionMatrix,
     Rate,
 )
-from steelyard.report.drill.grids import noticed_of_100
+from steelyard.report.drill import noticed_of_100
 
 
 def test_what_could_not_be_planted_everywhere_and_what_needs_no_checksum_is_said() -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from evaluation.factors.planted import laid, made
 from record.made import line_of, plan_of, verdict_of
-from steelyard.cli.views.ci.markdown import markdown
+from steelyard.cli.views.ci import markdown
 from steelyard.cli.views.factors_view import render_factors
 from steelyard.cli.views.live_view import LiveView
 from steelyard.cli.views.progress_lines import cell_line, plan_lines

@@ -13,8 +13,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.tuning.profile.allowed_settings import Accepting
-from steelyard.tuning.profile.proposing import ProfileRequest
+from steelyard.tuning.profile.proposing import Accepting, ProfileRequest
 from steelyard.tuning.search.race import _with
 from steelyard.tuning.search.trial import BestCandidate, Trial
 from steelyard.workloads.reading.resolved import data_bytes, resolve_workload

@@ -15,7 +15,7 @@ from steelyard.model.identity import Identity
 from steelyard.record.verdict import Verdict
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
-from steelyard.tuning.profile.allowed_settings import Accepting
+from steelyard.tuning.profile.proposing import Accepting
 from tuning.profile.accepting import ALLOWED
 from tuning.search.raced import Balance, work_mem_helps
 

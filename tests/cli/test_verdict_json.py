@@ -6,7 +6,7 @@ import json
 
 from record.made import line_of, verdict_of
 from steelyard.cli.views.verdict_view import verdict_json
-from steelyard.evaluation.observations.run import ServersOfTheirOwn
+from steelyard.evaluation.threats.run import ServersOfTheirOwn
 from steelyard.record.spent import Spent, SpentLine
 from steelyard.record.verdict import TimePart, TimeParts
 from steelyard.wording.threats.threat import threat_of

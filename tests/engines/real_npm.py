@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.adding import add_published
+from steelyard.engines.postgres.builds.added import add_published
 from steelyard.model.errors import EngineError
 
 NOWHERE = ("reaches no registry", "npm is not installed", "is published for architecture")

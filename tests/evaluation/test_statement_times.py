@@ -9,14 +9,14 @@ import pytest
 
 from record.made import line_of, verdict_of
 from steelyard.analysis.decision.max_t import joint_flips
-from steelyard.cli.views.ci.markdown import markdown
+from steelyard.cli.views.ci import markdown
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.evaluation.mean_times import statement_rows
-from steelyard.evaluation.verdict_differences import differences
 from steelyard.model.readings import ArmTotals, EpochTotals
 from steelyard.record.environment import Inspection
 from steelyard.record.verdict import Statement, Verdict
 from steelyard.report.answer.scripts import within_scripts
+from steelyard.verdict.rejudge import differences
 
 EFFECTS = {
     r"tx:1 \set id random(1, 100)": 0.9,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreign.judged_files import RANDOM, judged_text, only, verdict
-from steelyard.evaluation.observations.numbers import ConditionsDiffer
+from steelyard.evaluation.threats.numbers import ConditionsDiffer
 from steelyard.foreign.fixed_rates import requested_rate, sum_of_rates
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.series import RequestedRate

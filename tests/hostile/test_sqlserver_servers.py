@@ -14,7 +14,7 @@ import pytest
 
 from driver.sqlserver.double import Double
 from hostile.fake_postgres import Client, serving
-from steelyard.engines.access.interruptible import interruptible
+from steelyard.engines.defer_signals import interruptible
 from steelyard.engines.sqlserver.session import connected
 from steelyard.engines.sqlserver.uri import read_uri
 from steelyard.model.errors import DriverError, ServerError

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from underway import QUICK, Underway
 
-from steelyard.evaluation.verdict_differences import differences
 from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
-from steelyard.verdict.rejudge import rejudge
+from steelyard.verdict.rejudge import differences, rejudge
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long]
 

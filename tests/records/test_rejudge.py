@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from records.conftest import KEPT
-from steelyard.evaluation.verdict_differences import differences
 from steelyard.model.errors import RecordError
 from steelyard.record.reader import RecordContents, read_recorded, read_verdict
 from steelyard.record.record import FORMAT, Record
-from steelyard.verdict.rejudge import rejudge
+from steelyard.verdict.rejudge import differences, rejudge
 
 Unpack = Callable[[str], Path]
 CHANGED = {

@@ -8,7 +8,7 @@ import pytest
 
 from record.made import line_of, verdict_of
 from steelyard.record.plan import BuildDefaultDifferences, Loads
-from steelyard.report.build_differences import default_lines, default_rows, loads_line, only_lines
+from steelyard.report.environment_rows import default_lines, default_rows, loads_line, only_lines
 
 DEFAULTS: dict[str, Any] = {
     "rule": "aligned",

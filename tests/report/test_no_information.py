@@ -16,9 +16,8 @@ from steelyard.evaluation.sweep import judge_points
 from steelyard.model.units import NO_INFORMATION, format_reading, spread_words
 from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Cause, Pages, TimePart, TimeParts
-from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.tables import amount, cause_rows, counted_reading, none_line, page_price
-from steelyard.report.time_parts import cause_sentence, part_rows
+from steelyard.report.time_parts import cause_sentence, draw_time_parts, part_rows
 from steelyard.wording.contrast_text import (
     interval_text,
     reading_text,

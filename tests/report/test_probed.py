@@ -8,7 +8,7 @@ from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
 from steelyard.record.machine.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ
 from steelyard.record.verdict import TimePart, TimeParts
-from steelyard.report.probed import probed_rows
+from steelyard.report.devices import probed_rows
 from tuning.probe.made import figure, probe_of
 
 PROBE = probe_of(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from steelyard.record.verdict import Bottleneck, TimePart, TimeParts
-from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.time_parts import (
     bottleneck_line,
     cause_lines,
     cause_sentence,
     difference_text,
+    draw_time_parts,
     part_rows,
 )
 

@@ -13,13 +13,12 @@ import pytest
 
 from steelyard.cli.views.factors_view import render_factors
 from steelyard.cli.views.live_view import PlainView
-from steelyard.evaluation.verdict_differences import differences
 from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.verdict import Verdict
 from steelyard.study.factors import with_cells
 from steelyard.study.study import Study
-from steelyard.verdict.rejudge import rejudge
+from steelyard.verdict.rejudge import differences, rejudge
 from story.asked import Facts, lines
 from story.scripted import ScriptedWorld
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.views.ci.markdown import markdown
+from steelyard.cli.views.ci import markdown
 from steelyard.cli.views.verdict_view import render_verdict
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.latency_goal import LEAST_NS, MOST_NS, QUANTILES, LatencyGoal, goal_of

@@ -17,9 +17,7 @@ ROOMS = (
     "python/steelyard/evaluation/layouts.py",
     "python/steelyard/evaluation/threats/turns.py",
     "python/steelyard/evaluation/threats/cycles.py",
-    "python/steelyard/wording/basis.py",
-    "python/steelyard/wording/threats/turns.py",
-    "python/steelyard/wording/threats/cycles.py",
+    "python/steelyard/wording/threats/layouts.py",
     "python/steelyard/report/layouts/",
 )
 """Where layouts are: what runs, judges and shows each."""

@@ -22,8 +22,7 @@ EDGES = {
     "cli/views/drilled.py": "what `drill --json` prints",
     "cli/views/engine_view.py": "makes what `engines --json` prints",
     "cli/views/workload_view.py": "makes what `workloads --json` prints",
-    "report/drill/grids.py": "the drills' results, which validation keeps as JSON",
-    "report/drill/page.py": "the drills' results, which validation keeps as JSON",
+    "report/drill.py": "the drills' results, which validation keeps as JSON",
 }
 """File → the JSON that it stands at the edge of."""
 

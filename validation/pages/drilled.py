@@ -9,8 +9,8 @@ from typing import Any
 
 from steelyard.cli.views.drilled import WHY, undetected
 from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
-from steelyard.report.drill.grids import Grid, consequence_grids, recovery_grid
-from steelyard.report.drill.page import table as summed
+from steelyard.report.drill import Grid, consequence_grids, recovery_grid
+from steelyard.report.drill import table as summed
 from validation.pages import algorithms
 from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,6 @@ from typing import NoReturn
 
 from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS
-from steelyard.cli.completing import prepare_completion
 from steelyard.cli.terminal import OutputError, pipe_closed, printed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError
@@ -44,6 +44,8 @@ END_WORDS = {
     143: "ended by SIGTERM",
 }
 """Exit status → what ended the command from outside."""
+COMPLETION = "_STEELYARD_COMPLETE"
+"""The variable by which a shell asks to complete a command line."""
 
 
 def main() -> None:
@@ -230,3 +232,11 @@ def _print_object(primary: str, detail: str | None, hint: str | None, status: in
         with suppress(OutputError):  # standard error has the words
             print(json.dumps({"error": error}))
             sys.stdout.flush()
+
+
+def prepare_completion() -> None:
+    """Make the parser answer a shell's request; without one nothing of completion is imported."""
+    if COMPLETION in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()

@@ -1,7 +1,9 @@
-"""The border to the terminal: all that is printed passes here, foreign control characters escaped.
+"""The border to the terminal: all that is printed passes here, foreign control characters escaped,
+and letters that its encoding lacks substituted by similar ones that it has.
 
 Names, messages and labels come from servers, records and files of others. Our own colours and
-cursor moves are written by `own`, which escapes nothing.
+cursor moves are written by `own`, which escapes nothing. A minus sign must not come out as "?":
+`?3.1 %` has no direction, and "?" is the sign of a verdict.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ import codecs
 import errno
 import io
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from steelyard.cli.encoding import ALIKE
 from steelyard.model.files.printable import printable
 
 if TYPE_CHECKING:
@@ -29,6 +31,27 @@ _pipe_closed = threading.Event()
 """Set when what read our output ended before it had all."""
 _STREAMS = 3
 """Descriptors that are standard input, output and error."""
+ALIKE = "steelyard.alike"
+"""The name of the codec error handler; a letter without a similar one becomes "?"."""
+_LETTERS = {
+    **dict.fromkeys("−–—‐‑─", "-"),
+    **dict.fromkeys("━", "="),
+    **dict.fromkeys("├┤│┃▏▕", "|"),
+    **dict.fromkeys("┴┷┬┼┌┐└┘", "+"),
+    **dict.fromkeys("┊", ":"),
+    **dict.fromkeys("●○", "o"),
+    **dict(zip("◇◉┅✓°", ["x", "@", ".", "+", "deg "], strict=True)),
+    **dict.fromkeys("•·", "*"),
+    **dict.fromkeys("✕×", "x"),
+    **dict.fromkeys("“”„", '"'),
+    **dict.fromkeys("‘’′", "'"),
+    **dict.fromkeys("µμ", "u"),
+    **dict.fromkeys("\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}", " "),
+    **dict(zip("▁▂▃▄▅▆▇█", "_.-~=+*#", strict=True)),
+    **dict(zip("▲▼◂▸░÷", "^v<>./", strict=True)),
+    **{"…": "...", "→": "->", "←": "<-", "±": "+-", "≥": ">=", "≤": "<=", "∞": "inf"},
+    **{"€": "EUR", "£": "GBP"},
+}
 
 
 class OutputError(OSError):
@@ -172,3 +195,27 @@ def console(stream: TextIO) -> Console:
                 yield Segment(text, segment.style, segment.control)
 
     return Escaping(file=own(stream), highlight=False)
+
+
+def substitute(error: UnicodeError) -> tuple[str, int]:
+    """The codec error handler: similar letters, and the position from which encoding goes on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = _POWERS.sub(_power, error.object[error.start : error.end])
+    return "".join(_similar_letter(letter) for letter in letters), error.end
+
+
+def _similar_letter(letter: str) -> str:
+    return letter if letter.isascii() else _LETTERS.get(letter, "?")
+
+
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_POWERS = re.compile(f"[{_RAISED}]+")
+
+
+def _power(match: re.Match[str]) -> str:
+    """`"^12"`: as a number by itself, 10¹² would be 1012."""
+    return "^" + "".join(str(_RAISED.index(digit)) for digit in match[0])
+
+
+codecs.register_error(ALIKE, substitute)

@@ -6,7 +6,7 @@ import json
 
 from steelyard import _core
 from steelyard.driver.plan import DriveArm
-from steelyard.engines.access.interruptible import interruptible
+from steelyard.engines.defer_signals import interruptible
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
 

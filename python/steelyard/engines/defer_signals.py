@@ -1,17 +1,25 @@
-"""Delays the signals that ask a program to end until cleanup has finished."""
+"""Delays the signals that ask a program to end until cleanup has finished; and waits for a call
+that no signal interrupts, so that Ctrl-C is obeyed meanwhile.
+"""
 
 from __future__ import annotations
 
+import queue
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from steelyard.model.errors import SteelyardError
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a program when it has cleaned up: a closed terminal sends SIGHUP, Ctrl-\\
 SIGQUIT. SIGKILL leaves no time."""
 _DEFERRED = (signal.SIGINT, *ENDING)
+Result = TypeVar("Result")
+_LOOK_S = 0.1
 
 
 @contextmanager
@@ -42,3 +50,28 @@ def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
     if received and not ending:
         signal.raise_signal(received[0])
+
+
+def interruptible(call: Callable[[], Result]) -> Result:
+    """What the call returns, or the SteelyardError that it raises; a signal handler's exception is
+    raised at once.
+
+    Such a call is one of the extension that waits for a server. It goes on in its thread until its
+    own time is over, and what it returns then is closed with it.
+    """
+    returned: queue.SimpleQueue[Result] = queue.SimpleQueue()
+    failures: list[SteelyardError] = []
+
+    def work() -> None:
+        try:
+            returned.put(call())
+        except SteelyardError as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=work, name="interruptible", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_LOOK_S)
+    if failures:
+        raise failures[0]
+    return returned.get_nowait()

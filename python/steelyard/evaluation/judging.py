@@ -17,10 +17,13 @@ from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.rates.capacity import read_search_epoch
 from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
-from steelyard.evaluation.threats.inspection import inspection_threats, source_threats
+from steelyard.evaluation.threats.inspection import (
+    inspection_threats,
+    place_threats,
+    source_threats,
+)
 from steelyard.evaluation.threats.machine import drive_threats
 from steelyard.evaluation.threats.memory import memory_threats
-from steelyard.evaluation.threats.places import place_threats
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.work import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval

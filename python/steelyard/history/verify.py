@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from steelyard.evaluation.verdict_differences import VerdictDifference, differences
 from steelyard.history.entry import Entry, Unread
 from steelyard.history.index import History
 from steelyard.model.errors import RecordError, SteelyardError
@@ -13,7 +12,7 @@ from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record, damage_named, read_object
 from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict
-from steelyard.verdict.rejudge import rejudge
+from steelyard.verdict.rejudge import VerdictDifference, differences, rejudge
 from steelyard.verdict.swept import swept
 
 

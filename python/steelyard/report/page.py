@@ -20,9 +20,9 @@ from steelyard.record.contrast import WithdrawnThreat
 from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
-from steelyard.report import build_differences, environment_rows, tables
-from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
+from steelyard.report import environment_rows, tables
 from steelyard.report.answer.first_page import first_page
+from steelyard.report.answer.measured import capacity_limit, capacity_rows, cost_rows
 from steelyard.report.answer.scripts import (
     plan_reasons,
     script_counts,
@@ -35,7 +35,6 @@ from steelyard.report.charts.factors import shown_factors
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
 from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
-from steelyard.report.charts.time_parts import draw_time_parts
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -57,6 +56,7 @@ from steelyard.report.time_parts import (
     MOST_REASONS,
     bottleneck_line,
     cause_sentence,
+    draw_time_parts,
     part_rows,
 )
 from steelyard.report.turns import shown_turns
@@ -176,9 +176,9 @@ def _context(source: PageSource) -> dict[str, Any]:
         "query_plans": shown_plans(source.plans, plan.control, verdict),
         "differences": verdict.differences if verdict else None,
         "by_arm": source.differences if len(source.differences) > 1 else {},
-        "default_rows": build_differences.default_rows(defaults),
-        "only_lines": build_differences.only_lines(defaults, plan.control),
-        "loads_line": build_differences.loads_line(verdict.loads if verdict else None),
+        "default_rows": environment_rows.default_rows(defaults),
+        "only_lines": environment_rows.only_lines(defaults, plan.control),
+        "loads_line": environment_rows.loads_line(verdict.loads if verdict else None),
         "compared": environment_rows.settings_compared(source.environment, verdict),
         "plan_rows": plan_rows(plan) + environment_rows.workload_rows(source.environment),
         "method": method_text(contrasts[0].facts.details) if contrasts else "",

@@ -29,8 +29,7 @@ from steelyard.record.slice import SliceLine
 from steelyard.record.totals import epochs_of, measured_slices
 from steelyard.record.turns.turn import TurnLine
 from steelyard.record.verdict import Verdict
-from steelyard.report.devices import device_rows
-from steelyard.report.probed import probed_rows
+from steelyard.report.devices import device_rows, probed_rows
 from steelyard.study.change import renamed_keys
 from steelyard.wording.threats.threat import threat_of
 

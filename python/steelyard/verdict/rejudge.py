@@ -1,8 +1,12 @@
-"""The verdict as a function of the record: pure, the same in the weighing and years later."""
+"""The verdict as a function of the record: pure, the same in the weighing and years later; and how
+a recorded one differs from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,10 +18,10 @@ from steelyard.evaluation.factor_effects import factor_effects
 from steelyard.evaluation.judging import judge, judge_pairs, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.mean_times import script_times, statement_rows
-from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.plans.flips import Timed, flipped
 from steelyard.evaluation.rates.capacity import capacities
 from steelyard.evaluation.rates.costs import costs
-from steelyard.evaluation.threats.standbys import standby_lags
+from steelyard.evaluation.threats.work import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, compute_truth
 from steelyard.evaluation.workload_rows import (
@@ -36,18 +40,24 @@ from steelyard.record.contrast import ContrastLine, WithdrawnThreat, median_thro
 from steelyard.record.environment import SourceFacts
 from steelyard.record.epoch import EndLine, Epoch
 from steelyard.record.factors import FactorEffects
+from steelyard.record.frozen import Frozen
 from steelyard.record.reader import RecordContents
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Differences, Pages, Place, TrustLine, Verdict
 from steelyard.study.study import Study
 from steelyard.verdict.contrast_line import line_of
 from steelyard.wording.bottleneck import with_bottlenecks
-from steelyard.wording.cost_sentence import with_sentences
+from steelyard.wording.contrast_text import with_sentences
 from steelyard.wording.factor_sentences import sentences as factor_sentences
 from steelyard.wording.threats.threat import threat_of
 from steelyard.wording.verdict_sentence import sentence_of
 
 MOST_LOST_IN_A_ROW = 3
+Value = object
+TOLERANCE = 1e-9
+"""Relative difference of two numbers that another machine's arithmetic may make."""
+NOT_COMPARED = ("record",)
+"""Where the record lies is not a part of what it says."""
 
 
 def rejudge(recorded: RecordContents) -> Verdict:
@@ -284,3 +294,52 @@ def _measured_seconds(epochs: Sequence[Epoch]) -> float:
 
 def _slices(epochs: Sequence[Epoch]) -> int:
     return sum(len(arm.slices) for epoch in epochs for arm in epoch.totals.arms.values())
+
+
+@dataclass(frozen=True)
+class VerdictDifference:
+    """One key on which two verdicts differ."""
+
+    key: str
+    recorded: Value
+    rejudged: Value
+
+
+def differences(recorded: Frozen, rejudged: Frozen) -> list[VerdictDifference]:
+    """Where they differ, of what the recorded one says: what later versions say besides is none,
+    nor is the order of statements, which earlier versions did not sort."""
+    return list(_between("", recorded.to_json(), rejudged.to_json()))
+
+
+def _between(key: str, ours: Value, theirs: Value) -> Iterator[VerdictDifference]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name, value in ours.items():
+            if key or name not in NOT_COMPARED:
+                yield from _between(f"{key}.{name}" if key else name, value, theirs.get(name))
+    elif (rows := _by_statement(ours)) and (others := _by_statement(theirs)):
+        yield from _between(key, rows, others)
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for index, both in enumerate(zip(ours, theirs, strict=True)):
+            yield from _between(f"{key}[{index}]", *both)
+    elif not _same(ours, theirs):
+        yield VerdictDifference(key, ours, theirs)
+
+
+def _by_statement(rows: Value) -> dict[str, Value]:
+    """Rows of statements by arm and statement; empty: they are none."""
+    if not isinstance(rows, list) or not rows:
+        return {}
+    by_name: dict[str, Value] = {
+        f"{row['arm']} {row['statement']}": row
+        for row in rows
+        if isinstance(row, dict) and "statement" in row and "arm" in row
+    }
+    return by_name if len(by_name) == len(rows) else {}
+
+
+def _same(ours: Value, theirs: Value) -> bool:
+    if isinstance(ours, bool) or isinstance(theirs, bool):
+        return ours is theirs
+    if isinstance(ours, int | float) and isinstance(theirs, int | float):
+        return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return ours == theirs

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
-from steelyard.evaluation.observations.numbers import Step
+from steelyard.evaluation.threats.numbers import Step
 from steelyard.model.units import format_percent, percent_of_log
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.cli.views.innodb_drill import render
+from steelyard.cli.views.drilled import render_innodb
 from steelyard.integrity.drill.matrix import PLANTED, QUERY_ERROR, DetectionMatrix, Rate
 from steelyard.integrity.innodb.drill.drill import INNOCHECKSUM, SCRUB, InnodbDrillResult
 
@@ -19,7 +19,7 @@ def result(ended_by: BaseException | None = None) -> InnodbDrillResult:
 
 
 def test_percents_stand_by_algorithm_and_a_check_that_was_not_run_has_none() -> None:
-    words = render(result())
+    words = render_innodb(result())
     lines = words.splitlines()
     head = "innodb_checksum_algorithm = {}, in rows:"
     none = lines[lines.index(head.format("none")) + 2].split()
@@ -32,5 +32,5 @@ def test_percents_stand_by_algorithm_and_a_check_that_was_not_run_has_none() -> 
 
 
 def test_one_that_ended_early_says_so() -> None:
-    assert "It ended early" in render(result(KeyboardInterrupt()))
-    assert "It ended early" not in render(result())
+    assert "It ended early" in render_innodb(result(KeyboardInterrupt()))
+    assert "It ended early" not in render_innodb(result())

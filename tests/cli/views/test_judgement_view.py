@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.views.judgement_view import render_judgement
+from steelyard.cli.views.text_layout import columns_of
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.source import open_source
-from steelyard.model.files.columns import columns_of
 
 PREFIX = "results of the nightly benchmark on host db17.example.com, "
 NAMES = [

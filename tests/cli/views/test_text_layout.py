@@ -9,16 +9,25 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from steelyard.cli.views.text_layout import (
     WHOLE,
     broken,
+    columns_of,
     contrast_table,
     hanging,
+    padded,
     rest_in_report,
     sentence_width,
 )
-from steelyard.model.files.columns import columns_of
+
+LETTERS = st.text(
+    st.characters(min_codepoint=0x20, max_codepoint=0x24FF, categories=("L", "N", "P", "Zs"))
+    | st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
+    | st.sampled_from("🐘Ａｱ가\u0301\u200d"),
+    max_size=30,
+)
 
 
 def test_what_does_not_fit_follows_two_columns_deeper() -> None:
@@ -106,3 +115,21 @@ def test_what_a_list_leaves_out_is_counted_beneath_it() -> None:
     assert rest_in_report(1, "plans") == ["and 1 plan more, in the report"]
     assert rest_in_report(2, "plans") == ["and 2 plans more, in the report"]
     assert rest_in_report(2) == ["and 2 more, in the report"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("", 0), ("abc", 3), ("−4 % →", 6), ("基准", 4), ("🐘 18", 5), ("e\u0301t", 2), ("ｱ", 1)],
+)
+def test_letters_take_their_columns(text: str, columns: int) -> None:
+    assert columns_of(text) == columns
+    if "\u0301" not in text:
+        assert cell_len(text) == columns
+
+
+@given(LETTERS, st.integers(0, 40))
+def test_padded_text_fills_its_columns(text: str, width: int) -> None:
+    for side in ("left", "right"):
+        whole = padded(text, width, side)
+        assert columns_of(whole) == max(width, columns_of(text))
+        assert whole.strip(" ") == text.strip(" ")

@@ -6,8 +6,7 @@ import pytest
 
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.mysql.builds.added import Added
-from steelyard.engines.mysql.builds.adding import add_product
+from steelyard.engines.mysql.builds.added import Added, add_product
 from steelyard.model.errors import EngineError, UsageError
 
 NOWHERE = (

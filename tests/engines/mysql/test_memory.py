@@ -9,7 +9,7 @@ import pytest
 
 from engines.mysql.fake_help import listing
 from steelyard.engines.account import Account
-from steelyard.engines.mysql.memory import dedicated_pool_bytes, memory_need
+from steelyard.engines.mysql.mysql import dedicated_pool_bytes, memory_need
 from steelyard.engines.mysql.settings import SETTING_RULES
 
 GB = 1 << 30

@@ -9,8 +9,7 @@ import pytest
 from engines.mysql.fake_help import listing
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.settings import OptionalSettings
-from steelyard.engines.mysql.mysql import Mysql
-from steelyard.engines.mysql.validation import validate_settings
+from steelyard.engines.mysql.mysql import Mysql, validate_settings
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.plans.flipped import Timed, flipped
+from steelyard.evaluation.plans.flips import Timed, flipped
 from steelyard.record.environment import Inspection
 from steelyard.record.verdict import Query, Statement
 

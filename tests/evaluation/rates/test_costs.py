@@ -14,10 +14,9 @@ from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rates.costs import costs
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.report.answer.capacity_rows import cost_rows
-from steelyard.report.answer.measured import figures
+from steelyard.report.answer.measured import cost_rows, figures
 from steelyard.study.study import Study
-from steelyard.wording.cost_sentence import with_sentences
+from steelyard.wording.contrast_text import with_sentences
 
 PRICES = ("0.36 USD/h", "0.45 USD/h")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evaluation.made import MakeEpoch
-from steelyard.evaluation.observations.machine import (
+from steelyard.evaluation.threats.machine import (
     AboveTemperature,
     DrivesFailing,
     DrivesHot,
@@ -27,8 +27,6 @@ from steelyard.evaluation.observations.machine import (
     StoodStillForMemory,
     Suspended,
     SwappedOut,
-)
-from steelyard.evaluation.threats.machine import (
     drive_threats,
     machine_observations,
     machine_threats,

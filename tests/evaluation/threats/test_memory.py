@@ -10,7 +10,6 @@ import pytest
 from evaluation.made import MakeEpoch, make_plan
 from evaluation.threats.test_machine import QUIET, SECOND
 from evaluation.transaction.test_time_parts import epoch as timed
-from steelyard.evaluation.observations.turns import ResidencyUnknown
 from steelyard.evaluation.threats.memory import (
     FilesStayedCached,
     HardlyRead,
@@ -22,6 +21,7 @@ from steelyard.evaluation.threats.memory import (
     memory_threats,
 )
 from steelyard.evaluation.threats.run import run_threats
+from steelyard.evaluation.threats.turn_facts import ResidencyUnknown
 from steelyard.model.observation import Observation
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import Epoch, EvictedLine

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaluation.made import MakeEpoch, make_plan
-from steelyard.evaluation.observations.machine import InEpochs
-from steelyard.evaluation.observations.run import (
+from steelyard.evaluation.threats.machine import InEpochs
+from steelyard.evaluation.threats.run import (
     BackgroundInOneArm,
     ChecksViolated,
     ConnectionsDrawn,
@@ -23,8 +23,8 @@ from steelyard.evaluation.observations.run import (
     ThroughputMovedToo,
     WorkingSetUnlike,
     WrongRows,
+    run_threats,
 )
-from steelyard.evaluation.threats.run import run_threats
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat import ThreatKind
 from steelyard.study.study import Study

@@ -12,7 +12,8 @@ import pytest
 
 from analysis.turns.made import MB, make_turn
 from evaluation.made import make_plan
-from steelyard.evaluation.observations.turns import (
+from steelyard.evaluation.threats.run import plan_threats
+from steelyard.evaluation.threats.turn_facts import (
     DeviceWasBusy,
     DirectoryNotDrawn,
     FilesStayedResident,
@@ -26,7 +27,6 @@ from steelyard.evaluation.observations.turns import (
     TurnsUnequal,
     WaitingBytesGrew,
 )
-from steelyard.evaluation.threats.run import plan_threats
 from steelyard.evaluation.threats.turns import turn_threats
 from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals

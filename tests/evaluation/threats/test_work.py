@@ -13,7 +13,10 @@ from steelyard.evaluation.threats.work import (
     NoRowAtAll,
     NoRowOfArm,
     RowsUnlike,
+    StandbyBehind,
     arrival_threats,
+    behind_threats,
+    standby_lags,
     work_threats,
 )
 from steelyard.model.observation import Observation
@@ -22,6 +25,7 @@ from steelyard.record.environment import Inspection
 
 READS = Inspection(compared=0, statements=1, writes=False, arms={})
 WRITES = Inspection(compared=0, statements=2, writes=True, arms={})
+MB = 1 << 20
 
 
 def observed(
@@ -98,3 +102,31 @@ def test_arrivals_that_an_arm_did_not_come_to_are_a_threat(unstarted: int, raise
     arrived = 3 * (98 + 1 + unstarted)
     assert threats == [ArrivalsNotBegun("off", 3 * unstarted, arrived)] * raised
     assert [threat.name for threat in threats] == ["behind its arrivals"] * raised
+
+
+def test_arms_without_standbys_have_no_lag(make_epoch: MakeEpoch) -> None:
+    assert standby_lags([make_epoch(0).totals], ("on", "off")) == []
+    assert list(behind_threats([make_epoch(0).totals], ("on", "off"))) == []
+
+
+def test_the_median_and_the_most_are_of_the_epochs_that_were_read(make_epoch: MakeEpoch) -> None:
+    lags = [(0.0, 0.0), (3.0 * MB, 20.0), (1.0 * MB, 5.0)]
+    epochs = [
+        make_epoch(n, counters={"on": {"replay_lag_bytes": size, "replay_lag_ms": ms}}).totals
+        for n, (size, ms) in enumerate(lags)
+    ]
+    [lag] = standby_lags([*epochs, make_epoch(3).totals], ("on", "off"))
+    assert (lag.arm, lag.bytes_median, lag.bytes_most, lag.epochs) == ("on", MB, 3 * MB, 3)
+    assert (lag.ms_median, lag.ms_most) == (5.0, 20.0)
+
+
+@pytest.mark.parametrize(("size", "raised"), [(16 * MB, 0), (17 * MB, 1)])
+def test_a_standby_that_is_a_segment_behind_in_most_epochs_does_not_follow(
+    make_epoch: MakeEpoch, size: float, raised: int
+) -> None:
+    counters = {"off": {"replay_lag_bytes": size, "replay_lag_ms": 1500.0}}
+    threats = list(behind_threats([make_epoch(0, counters=counters).totals], ("on", "off")))
+    assert threats == [StandbyBehind("off", size, 1500.0)] * raised
+    for threat in threats:
+        assert threat.name == "standby behind"
+        assert not threat.invalidates

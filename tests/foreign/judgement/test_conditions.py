@@ -7,7 +7,7 @@ import json
 import pytest
 
 from foreign.judged_files import RANDOM, doubts, judged, judged_text, only, refused, verdict
-from steelyard.evaluation.observations.numbers import (
+from steelyard.evaluation.threats.numbers import (
     ConditionsDiffer,
     DifferingCondition,
     UnequalFailureCounts,

@@ -13,7 +13,7 @@ from foreign.judged_rows import finding, names, noise, numbers, only, only_of
 from foreign.reading import GOLDEN
 from steelyard.analysis.decision.sign_flip import confidence_set
 from steelyard.analysis.decision.t_interval import welch
-from steelyard.evaluation.observations import numbers as observed
+from steelyard.evaluation.threats import numbers as observed
 from steelyard.foreign.comparison import OperatingPoint, Options, compare
 from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from foreign.judged_rows import finding, names, noise, numbers, only, only_of
-from steelyard.evaluation.observations.numbers import (
+from steelyard.evaluation.threats.numbers import (
     OrderNotStated,
     RowsDepend,
     RowsOfDifferentThings,

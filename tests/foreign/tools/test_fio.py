@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from foreign.judged_rows import names, only_of
 from foreign.judged_rows import only as only_contrast
 from foreign.reading import GOLDEN, golden_sheet, only, refusal, sheet_of
-from steelyard.evaluation.observations.numbers import ConditionsDiffer, DifferingCondition
+from steelyard.evaluation.threats.numbers import ConditionsDiffer, DifferingCondition
 from steelyard.foreign.comparison import Comparison, Options, compare
 from steelyard.foreign.judgement.judge_numbers import NO_SPREAD, judge_numbers
 from steelyard.foreign.metric import Metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from foreign.reading import only, refusal, sheet_of
-from steelyard.evaluation.observations.numbers import QuotedOfRuns
+from steelyard.evaluation.threats.numbers import QuotedOfRuns
 from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.metric import THROUGHPUT

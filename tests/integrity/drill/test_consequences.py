@@ -32,7 +32,7 @@ from steelyard.integrity.drill.consequences import (
 from steelyard.integrity.drill.matrix import DetectionMatrix, Rate, interval
 from steelyard.integrity.drill.test_cluster import TestCluster
 from steelyard.model.errors import UsageError
-from steelyard.report.drill.page import write_page
+from steelyard.report.drill import write_page
 
 Met = dict[tuple[str, str], str]
 

@@ -36,7 +36,7 @@ from steelyard.integrity.drill.matrix import (
 from steelyard.integrity.drill.recovery import WAL_FAULTS, drill_recovery
 from steelyard.integrity.drill.test_cluster import TestCluster, require_drill_cluster
 from steelyard.model.errors import EngineError, UsageError
-from steelyard.report.drill.page import write_page
+from steelyard.report.drill import write_page
 
 COPIES = 2
 

@@ -17,9 +17,9 @@ from integrity.innodb.made import table
 from integrity.made_files import empty_page, mapped_cluster_at
 from steelyard.cli.views.scrubbed import render
 from steelyard.integrity.innodb.scrub import InnodbRequest, scrub_innodb
-from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
+from steelyard.integrity.scrub.unread import disappearances
 
 LABEL = "START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\n"
 PAGE = 8192

@@ -10,8 +10,7 @@ import pytest
 from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 from steelyard.cli.options.weigh_options import changes_of
 from steelyard.model.errors import StudyError
-from steelyard.running.layouts.choice import LAYOUTS
-from steelyard.running.layouts.idle_keys import COUNTS_IN, LENGTHS, require_effect
+from steelyard.running.layouts.choice import COUNTS_IN, LAYOUTS, LENGTHS, require_effect
 from steelyard.running.turns.pilot import idle_length_notes
 from steelyard.study.budget import BUDGETS, Budget
 from steelyard.study.read import read_study

@@ -12,8 +12,8 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
 from steelyard.record.plan import Upkeep
-from steelyard.running.measuring.file_places import FilePlaces
 from steelyard.running.measuring.slots import Prepared, Slots
+from steelyard.running.preparing.places import FilePlaces
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 from story.noop.engine import NoopEngine, NoopInstance

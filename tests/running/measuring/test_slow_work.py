@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steelyard.record.slice import SliceLine
-from steelyard.running.measuring.slow_work import (
+from steelyard.running.measuring.counted import (
     SlowExecutionsError,
     SlowWatch,
     is_slow,

@@ -12,7 +12,7 @@ import pytest
 
 from own_cache import open_directory, own_run
 from steelyard.engines.registry import Run
-from steelyard.evaluation.threats.places import keeps_pages_whole
+from steelyard.evaluation.threats.inspection import keeps_pages_whole
 from steelyard.model.errors import EngineError, SteelyardError, StudyError
 from steelyard.running.preparing import places
 from steelyard.running.preparing.places import OpenPlaces, open_places

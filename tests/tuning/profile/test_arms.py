@@ -14,7 +14,7 @@ from steelyard.running.layouts.choice import servers_at_once
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
-from steelyard.tuning.profile.allowed_settings import Accepting
+from steelyard.tuning.profile.proposing import Accepting
 from steelyard.workloads.reading.resolved import data_bytes
 from tuning.probe.made import figure, probe_of
 from tuning.profile.accepting import ALLOWED, GB

@@ -11,8 +11,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
 from steelyard.tuning.profile import proposing
-from steelyard.tuning.profile.allowed_settings import Accepting
-from steelyard.tuning.profile.proposing import ProfileRequest, propose
+from steelyard.tuning.profile.proposing import Accepting, ProfileRequest, propose
 from tuning.profile.accepting import ALLOWED, GB
 
 ACCEPTING = Accepting(

@@ -8,18 +8,19 @@ from steelyard.analysis.checks.slots import PlaceCheck
 from steelyard.analysis.turns.debt import DebtGrowth
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
-from steelyard.evaluation.observations import machine, numbers, run, turns
 from steelyard.evaluation.rates import capacity
 from steelyard.evaluation.threats import (
     checkpoint_distance,
     cycles,
     epochs,
     inspection,
+    machine,
     memory,
-    places,
+    numbers,
     pool_warmth,
-    standbys,
+    run,
     together,
+    turn_facts,
     work,
 )
 from steelyard.model.estimate import Interval
@@ -137,15 +138,15 @@ SAMPLES = (
     numbers.CentresDisagree(
         "on", Centred("mean", 0.21, -0.03, 0.48), Centred("median", 0.0021, -0.012, 0.0113)
     ),
-    places.DirectoriesTied({"off": ArmPlace(data=FilesPlace(type="ext4", source="/dev/sdb"))}),
-    places.DirectoriesTied(
+    inspection.DirectoriesTied({"off": ArmPlace(data=FilesPlace(type="ext4", source="/dev/sdb"))}),
+    inspection.DirectoriesTied(
         {
             "on": ArmPlace(data=FilesPlace(type="ext4", source="/dev/x", mount="/a")),
             "off": ArmPlace(data=FilesPlace(type="xfs", source="/dev/x", mount="/b")),
         }
     ),
-    places.PagesMayTear("off", "full_page_writes", FilesPlace(type="ext4", source="/dev/sdb")),
-    places.PagesMayTear("off", "innodb_doublewrite", FilesPlace()),
+    inspection.PagesMayTear("off", "full_page_writes", FilesPlace(type="ext4", source="/dev/sdb")),
+    inspection.PagesMayTear("off", "innodb_doublewrite", FilesPlace()),
     together.MachinesApart("off", 20, 200, 4_100_000),
     together.MachinesFartherApart("on", "off", 0.0103),
     together.DriverUsesProcessors("b", 0.875),
@@ -176,27 +177,29 @@ SAMPLES = (
     ),
     pool_warmth.PoolNotWarm((_FELL,), pool_warmth.ContrastMoved(0.0213)),
     pool_warmth.PoolNotWarm((_FELL,), pool_warmth.ContrastMoved(0.213, True)),
-    turns.DirectoryNotDrawn("off", "on", 10),
-    turns.ResidencyUnknown(),
-    turns.FilesStayedResident("on", "off", (0, 1), 10, share=0.3, arms_differ=False),
-    turns.FilesStayedResident("on", "off", (0, 10), 10, share=0.484, arms_differ=True),
-    turns.DeviceWasBusy("on", "off", (2, 0), 10, waiting_bytes=2e8, arms_differ=False),
-    turns.DeviceWasBusy("on", "off", (10, 0), 10, waiting_bytes=2e8, arms_differ=True),
-    turns.TurnsNotLevel("off", 6, 10),
-    turns.TurnsCutOff("off", 10, 10, 6e10, (0, 0), 0, arms_differ=False),
-    turns.TurnsCutOff("off", 10, 10, None, (0, 0), 0, arms_differ=False),
-    turns.TurnsCutOff("off", 7, 10, 6e10, (1, 1), 7, arms_differ=True),
-    turns.TurnsCutOff("off", 7, 10, 6e10, (2, 2), 3, arms_differ=False),
-    turns.TurnsCutOff("off", 7, 10, 6e10, (0, 2), 0, arms_differ=True),
-    turns.TurnsUnequal(
-        turns.MeasuredTime("on", 6e10, 9e10), turns.MeasuredTime("off", 3e10, 2.2e10)
+    turn_facts.DirectoryNotDrawn("off", "on", 10),
+    turn_facts.ResidencyUnknown(),
+    turn_facts.FilesStayedResident("on", "off", (0, 1), 10, share=0.3, arms_differ=False),
+    turn_facts.FilesStayedResident("on", "off", (0, 10), 10, share=0.484, arms_differ=True),
+    turn_facts.DeviceWasBusy("on", "off", (2, 0), 10, waiting_bytes=2e8, arms_differ=False),
+    turn_facts.DeviceWasBusy("on", "off", (10, 0), 10, waiting_bytes=2e8, arms_differ=True),
+    turn_facts.TurnsNotLevel("off", 6, 10),
+    turn_facts.TurnsCutOff("off", 10, 10, 6e10, (0, 0), 0, arms_differ=False),
+    turn_facts.TurnsCutOff("off", 10, 10, None, (0, 0), 0, arms_differ=False),
+    turn_facts.TurnsCutOff("off", 7, 10, 6e10, (1, 1), 7, arms_differ=True),
+    turn_facts.TurnsCutOff("off", 7, 10, 6e10, (2, 2), 3, arms_differ=False),
+    turn_facts.TurnsCutOff("off", 7, 10, 6e10, (0, 2), 0, arms_differ=True),
+    turn_facts.TurnsUnequal(
+        turn_facts.MeasuredTime("on", 6e10, 9e10), turn_facts.MeasuredTime("off", 3e10, 2.2e10)
     ),
-    turns.TurnsUnequal(turns.MeasuredTime("on", 6e10, None), turns.MeasuredTime("off", 3e10, None)),
-    turns.NoPauseBetweenCheckpoints("off", 4e9, 2e8, 30),
-    turns.NoPauseBetweenCheckpoints("off", 4e9, -1e8, 30),
-    turns.LogGrew("on", "off", DebtGrowth(0.0, 0.061, True)),
-    turns.WaitingBytesGrew("on", "off", DebtGrowth(-0.004, 0.061, True)),
-    turns.ReadingAged(0.27, 10),
+    turn_facts.TurnsUnequal(
+        turn_facts.MeasuredTime("on", 6e10, None), turn_facts.MeasuredTime("off", 3e10, None)
+    ),
+    turn_facts.NoPauseBetweenCheckpoints("off", 4e9, 2e8, 30),
+    turn_facts.NoPauseBetweenCheckpoints("off", 4e9, -1e8, 30),
+    turn_facts.LogGrew("on", "off", DebtGrowth(0.0, 0.061, True)),
+    turn_facts.WaitingBytesGrew("on", "off", DebtGrowth(-0.004, 0.061, True)),
+    turn_facts.ReadingAged(0.27, 10),
     machine.ProcessorTimeStolen(0.05),
     machine.GroupThrottled(2e9, 100e9),
     machine.LittleMemoryLeft(float(1 << 29)),
@@ -257,7 +260,7 @@ SAMPLES = (
     run.ConnectionsDrawn(),
     run.DatabasesOfOneServer(),
     run.ServersOfTheirOwn(),
-    standbys.StandbyBehind("off", float(17 << 20), 1500.0),
+    work.StandbyBehind("off", float(17 << 20), 1500.0),
     work.ArrivalsNotBegun("off", 6, 303),
     work.NoRowAtAll("off", "on", 4000),
     work.NoRowOfArm("off", 1.0),

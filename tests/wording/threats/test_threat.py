@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.cli.commands import COMMANDS
-from steelyard.evaluation.observations.numbers import ClosedLoopBroken
 from steelyard.evaluation.threats.epochs import WeighedBefore
+from steelyard.evaluation.threats.numbers import ClosedLoopBroken
 from steelyard.evaluation.threats.pool_warmth import PoolNotWarm, ReadsFell
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.threat import Threat, ThreatKind

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from steelyard.cli.completing import VARIABLE
+from steelyard.cli.app import COMPLETION
 from steelyard.model.errors import UsageError
 
 SHELLS = ("bash", "zsh", "fish")
@@ -27,4 +27,4 @@ def completion(
         )
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    typer.echo(get_completion_script(prog_name="steelyard", complete_var=VARIABLE, shell=shell))
+    typer.echo(get_completion_script(prog_name="steelyard", complete_var=COMPLETION, shell=shell))

@@ -78,7 +78,7 @@ def drill(
     Takes half an hour and more; fewer --copies, --recovery and --trials, or one --part, take less.
     Ctrl-C and SIGTERM end it with what was seen by then.
     """
-    from steelyard.engines.mysql.builds.adding import is_product
+    from steelyard.engines.mysql.builds.added import is_product
 
     if is_product(version.removeprefix("system-")):
         _refuse_innodb({"--part": part, "--algorithms": algorithms, "--page": page})
@@ -89,7 +89,7 @@ def drill(
     from steelyard.integrity.drill import drill as drilling
     from steelyard.integrity.drill.faults import FAULTS
     from steelyard.integrity.drill.matrix import interval
-    from steelyard.report.drill.page import write_page
+    from steelyard.report.drill import write_page
     from steelyard.telemetry.environment import machine
 
     require_writable(page)
@@ -139,14 +139,14 @@ def _drill_innodb(
     as_json: bool,
 ) -> None:
     """`chosen`: faults and places, or None for all."""
-    from steelyard.cli.views.innodb_drill import render
+    from steelyard.cli.views.drilled import render_innodb
     from steelyard.integrity.innodb.drill.drill import InnodbDrillRequest, drill_innodb
     from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES
 
     faults, places = chosen[0] or tuple(FAULTS), chosen[1] or PLACES
     request = InnodbDrillRequest(version, account, copies, faults, places, seed)
     result = drill_innodb(request, _print_progress)
-    typer.echo(json.dumps(result.to_json()) if as_json else render(result))
+    typer.echo(json.dumps(result.to_json()) if as_json else render_innodb(result))
     if result.ended_by is not None:
         raise result.ended_by
 

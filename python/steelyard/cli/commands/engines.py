@@ -127,7 +127,7 @@ def _source(what: str) -> str | Path:
     """A version to be fetched, an engine that is here, or a directory. UsageError: an engine that
     is brought in another way."""
     from steelyard.engines.builds.added import addable
-    from steelyard.engines.mysql.builds.adding import is_product
+    from steelyard.engines.mysql.builds.added import is_product
 
     directory = Path(what)
     origin, _, version = what.partition("-")
@@ -174,7 +174,7 @@ Added = tuple[dict[str, Any], list[str]]
 
 def _added(source: str | Path, name: str | None, account: str | None) -> Added:
     from steelyard.engines.builds.added import is_version
-    from steelyard.engines.mysql.builds.adding import is_product
+    from steelyard.engines.mysql.builds.added import is_product
 
     if isinstance(source, Path):
         add_it = _add_mysql if _is_mysql(source) else _add_postgres
@@ -195,7 +195,7 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None) -> Ad
     from steelyard.cli.views.engine_view import engine_facts
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.postgres.builds.adding import add_directory, add_published
+    from steelyard.engines.postgres.builds.added import add_directory, add_published
     from steelyard.engines.postgres.builds.find import DiscoveredBuild
 
     chosen, cache = choose_account(account), open_cache()
@@ -216,7 +216,7 @@ def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added
     from steelyard.cli.views.engine_view import mysql_facts
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
-    from steelyard.engines.mysql.builds.adding import add_directory, add_product
+    from steelyard.engines.mysql.builds.added import add_directory, add_product
     from steelyard.engines.mysql.builds.find import DiscoveredBuild
 
     chosen, cache = choose_account(account), open_cache()

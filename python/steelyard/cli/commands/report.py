@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from steelyard.evaluation.verdict_differences import VerdictDifference
     from steelyard.record.verdict import Verdict
+    from steelyard.verdict.rejudge import VerdictDifference
 
 
 def register(app: typer.Typer) -> None:
@@ -90,11 +90,10 @@ def _note_what_does_not_follow(directory: Path) -> None:
 
 
 def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]]:
-    from steelyard.evaluation.verdict_differences import differences
     from steelyard.model.errors import RecordError
     from steelyard.record.reader import read_recorded, read_verdict
     from steelyard.record.record import Record, damage_named
-    from steelyard.verdict.rejudge import rejudge
+    from steelyard.verdict.rejudge import differences, rejudge
 
     record = Record.open(directory)
     recorded = read_verdict(record)

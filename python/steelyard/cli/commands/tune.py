@@ -215,8 +215,7 @@ def _propose(
     """The profile, and the build that it is for."""
     from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.cache import cache_root, open_cache
-    from steelyard.tuning.profile.allowed_settings import read_allowed_settings
-    from steelyard.tuning.profile.proposing import propose
+    from steelyard.tuning.profile.proposing import propose, read_allowed_settings
 
     accepting = read_allowed_settings("postgres", BuildRequest(version, bindir), account)
     another = wish.cap_bytes is not None or wish.processors is not None  # machine, perhaps

@@ -228,8 +228,7 @@ def _write_for_ci(
     verdict: Verdict, conditions: Sequence[FailCondition], summary: Path | None, xml: Path | None
 ) -> None:
     """The files that continuous integration asked for; those that are not None."""
-    from steelyard.cli.views.ci.junit import junit
-    from steelyard.cli.views.ci.markdown import markdown
+    from steelyard.cli.views.ci import junit, markdown
 
     if summary is not None:
         write_output(summary, markdown(verdict, conditions))

@@ -22,7 +22,7 @@ from steelyard.driver.client import Driver
 from steelyard.driver.placement import place_backends
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript
 from steelyard.driver.summary import summarize, summarize_ramp
-from steelyard.engines.access.interruptible import interruptible
+from steelyard.engines.defer_signals import interruptible
 from steelyard.engines.sqlserver.licence import NOTICE
 from steelyard.model.endpoint import POSTGRES, SQLSERVER, Endpoint
 from steelyard.model.errors import DriverError, EngineError, UsageError

@@ -50,7 +50,7 @@ def resolve_study(request: StudyRequest) -> Study:
     study = with_known_settings(study, request.control, request.arm, request.account)
     study = resolve_arms(study, request.account)
     if request.resume is None:
-        from steelyard.running.layouts.idle_keys import require_effect
+        from steelyard.running.layouts.choice import require_effect
 
         require_effect(study, request.changes)
     require_agreed(study, agreed=request.agreed)

@@ -1,4 +1,6 @@
-"""Formats a drill as text: a sentence, matrices of fault by check, what is missed and why."""
+"""Formats a drill as text: a sentence, matrices of fault by check, what is missed and why; and one
+of InnoDB, for each checksum algorithm.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.integrity.drill.matrix import PLANTED, Rate, partly_planted
+from steelyard.integrity.drill.matrix import (
+    HANGS,
+    NO_START,
+    PLANTED,
+    QUERY_ERROR,
+    SERVER_LOG,
+    UNNOTICED,
+    WRONG_ANSWER,
+    Rate,
+    partly_planted,
+)
+from steelyard.integrity.innodb.drill.drill import (
+    DIED,
+    INNOCHECKSUM,
+    SCRUB,
+    InnodbDrillResult,
+)
 from steelyard.model.units import format_digits
-from steelyard.report.drill.grids import noticed_of_100, text_of
-from steelyard.report.drill.page import COLUMNS, grids, table, ways
+from steelyard.report.drill import COLUMNS, grids, noticed_of_100, table, text_of, ways
 
 Facts = Mapping[str, Any]
 WHY = {
@@ -29,6 +46,17 @@ WHY = {
     "stale file": "old pages with right checksums; only their LSNs are lower",
     "truncated segment": "a shorter file is a shorter table: its length is stored nowhere",
 }
+_TITLES = (
+    (QUERY_ERROR, "error"),
+    (WRONG_ANSWER, "wrong"),
+    (HANGS, "hangs"),
+    (DIED, "dies"),
+    (NO_START, "no start"),
+    (SERVER_LOG, "log"),
+    (UNNOTICED, "none"),
+    (INNOCHECKSUM, "innochecks."),
+    (SCRUB, "scrub"),
+)
 
 
 def render(facts: Facts) -> str:
@@ -217,3 +245,28 @@ def answer(ways: Sequence[Facts]) -> str:
 
 _NATIVE_IDENTITY = {"torn-page bits": "none", "SQL Server CHECKSUM": "none", "PostgreSQL": "block"}
 """The identity that each algorithm mixes into its sum in its own product."""
+
+
+def render_innodb(result: InnodbDrillResult) -> str:
+    """The complete text of a drill."""
+    lines = [
+        f"{result.product}, seed {result.seed}; noticed of 100, by fault and check; error, "
+        "wrong, hangs, dies: how the queries of a running server ended; log: its log names the "
+        "table; none: neither"
+    ]
+    if result.ended_by is not None:
+        lines += ["", "It ended early: what follows was seen by then."]
+    cells = result.files.to_json()
+    lines += [certainty(result.copies)] if cells else []
+    places = list(dict.fromkeys(cell["place"] for cell in cells))
+    for algorithm in result.algorithms:
+        columns = [(check, algorithm, title) for check, title in _TITLES]
+        of_arm = [cell for cell in cells if cell["arm"] == algorithm]
+        for where in ("", *places):
+            here = [cell for cell in of_arm if where in ("", cell["place"])]
+            if here:
+                scope = f"in {where}" if where else "all places together"
+                title = f"innodb_checksum_algorithm = {algorithm}, {scope}:"
+                lines += ["", title, *matrix(table(here), columns)]
+    few = not_planted(cells, result.algorithms[0])
+    return "\n".join([*lines, *(["", *few] if few else [])])

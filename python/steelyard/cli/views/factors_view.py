@@ -21,8 +21,8 @@ from steelyard.cli.views.verdict_view import record_lines, verdict_threats
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
-from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.charts.factors import effect_rows, simple_rows
+from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text
 from steelyard.wording.contrast_text import full_stop, reading_text
 

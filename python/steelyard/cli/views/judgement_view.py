@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.cli.views.interval_chart import interval_chart
-from steelyard.cli.views.text_layout import arm_names, wrapped
+from steelyard.cli.views.text_layout import arm_names, columns_of, padded, wrapped
 from steelyard.cli.views.verdict_view import contrast_lines, threat_lines, time_lines
-from steelyard.evaluation.observations.numbers import Step
+from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder
 from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
-from steelyard.model.files.columns import columns_of, padded
 from steelyard.model.threat import Threat
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast

@@ -1,4 +1,6 @@
-"""Lays out text for a terminal: its width, and lines wrapped to it."""
+"""Lays out text for a terminal: its width, lines wrapped to it, and the columns that letters take,
+two or none among them.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ import sys
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-from steelyard.model.files.columns import columns_of, letter_columns, padded
 from steelyard.model.files.printable import printable_line
 from steelyard.model.files.shortened import apart
 from steelyard.model.units import counted
@@ -22,6 +24,8 @@ _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _TIED = "\N{NO-BREAK SPACE}"
 _SECOND = "\ue000"
 """Stands before a letter of two columns while lines are broken by their letters."""
+_NONE = ("Mn", "Me", "Cf")
+"""Categories of characters that are drawn on others, or not at all."""
 
 
 def terminal_width() -> int:
@@ -162,3 +166,23 @@ def _unit_first(row: Mapping[str, str]) -> Mapping[str, str]:
         "metric": row["metric"] if has_unit else f"{row['metric']}, {unit}",
         "reading": row["reading"].replace(f" {unit} [", " ["),
     }
+
+
+def columns_of(text: str) -> int:
+    """Columns of text on one line (Unicode's East Asian Width; ambiguous ones take one)."""
+    if text.isascii():
+        return len(text)
+    return sum(map(letter_columns, text))
+
+
+def letter_columns(letter: str) -> int:
+    """0, 1 or 2."""
+    if unicodedata.category(letter) in _NONE:
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def padded(text: str, width: int, side: Literal["left", "right"] = "left") -> str:
+    """Text with blanks up to `width` columns, itself at that side."""
+    blanks = " " * (width - columns_of(text))
+    return f"{text}{blanks}" if side == "left" else f"{blanks}{text}"

@@ -18,15 +18,20 @@ from steelyard.model.threat import Threat, ThreatKind
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
-from steelyard.report.answer.capacity_rows import capacity_limit, capacity_rows, cost_rows
-from steelyard.report.answer.measured import figures, place_text
+from steelyard.report.answer.measured import (
+    capacity_limit,
+    capacity_rows,
+    cost_rows,
+    figures,
+    place_text,
+)
 from steelyard.report.answer.scripts import (
     plan_reasons,
     within_scripts,
 )
 from steelyard.report.answer.what_next import next_lines
-from steelyard.report.build_differences import default_lines, loads_line
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
+from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text
 from steelyard.report.plans.shown import time_text
 from steelyard.report.tables import (

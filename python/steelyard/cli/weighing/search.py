@@ -34,10 +34,14 @@ from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
 from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import TuningProfile
-from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
 from steelyard.tuning.profile.arms import places_of, work_of
 from steelyard.tuning.profile.basis import memory_here
-from steelyard.tuning.profile.proposing import ProfileRequest, propose
+from steelyard.tuning.profile.proposing import (
+    Accepting,
+    ProfileRequest,
+    propose,
+    read_allowed_settings,
+)
 from steelyard.tuning.search.race import BATCH, Field, search
 from steelyard.tuning.search.sampling import require_optuna
 from steelyard.tuning.search.space import Room, ranges

@@ -1,14 +1,19 @@
-"""MySQL and MariaDB as engines: one build, run under one account."""
+"""MySQL and MariaDB as engines: one build, run under one account; what it takes of memory, and
+which settings it refuses, before any data is loaded.
+"""
 
 from __future__ import annotations
 
+import difflib
+import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
-from steelyard.engines.capabilities.memory import MemoryNeed
+from steelyard.engines.capabilities.memory import MemoryNeed, MemorySettings
 from steelyard.engines.engine import UNPROTECTED, Instance, Settings, Slot
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
@@ -21,19 +26,32 @@ from steelyard.engines.mysql.life.data_directory import (
     stopped_identifier,
 )
 from steelyard.engines.mysql.life.instance import MysqlInstance
-from steelyard.engines.mysql.memory import memory_need
+from steelyard.engines.mysql.life.server import quoted, reason
 from steelyard.engines.mysql.settings import (
+    DEDICATED,
     LOAD_SETTINGS,
+    POOL,
     SETTING_RULES,
     defaults_of,
+    help_of,
     is_optional,
+    listed_in,
+    normal,
     passed_over,
+    refuse_slot_settings,
+    reported_name,
+    same_value,
 )
 from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
-from steelyard.engines.mysql.validation import validate_settings
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError
+from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.identity import BuildDefaults, Default, Identity
+
+_UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
+_IGNORED = re.compile(r"\[Warning\].*(ignoring option '.*' due to invalid value '.*')")
+_REMOVED = re.compile(r"\[Warning\].*'([^']+)' was removed\. It does nothing")
+"""MariaDB's word about an option of older versions, which it takes and does not report."""
+_MEMORY = MemorySettings(pool=POOL, huge_pages="large_pages", megabytes="M")
 
 
 class Mysql:
@@ -183,3 +201,83 @@ def _layout(identity: Identity, reported: Mapping[str, str]) -> dict[str, int]:
         identity.kind: identity.version_number // 100,
         "innodb_page_size": int(reported.get("innodb_page_size", "0")),
     }
+
+
+def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+    """Raise the error that the server would report at its start; `name` names the server in it.
+
+    `--verbose --help` reads the command line as a starting server does and needs no data
+    directory. A value that the server would silently change is refused too.
+    """
+    refuse_slot_settings(settings)
+    status, output = help_of(build, account, settings)
+    unknown = next((m for m in _UNKNOWN.finditer(output) if not is_optional(m[1])), None)
+    if unknown is not None:
+        setting = unknown[1].lower().replace("-", "_")
+        near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)
+        raise UsageError(
+            f'unrecognized setting: "{setting}"',
+            detail=f"{name}: {unknown[0]}'",
+            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        )
+    refusal = reason(output)
+    if status != 0 or refusal:
+        why = refusal or f"it ended with status {status}"
+        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
+    ignored = _IGNORED.search(output)
+    if ignored is not None:
+        raise ServerError(f"{name} refuses the settings: {ignored[1]}")
+    _refuse_removed(name, normal(settings), _REMOVED.findall(output))
+    _require_unchanged(name, normal(settings), listed_in(output))
+
+
+def _refuse_removed(name: str, settings: Mapping[str, str], removed: Collection[str]) -> None:
+    """UsageError for a setting that does nothing: arms that differ in it would be equal."""
+    for option in (each.lower().replace("-", "_") for each in removed):
+        if option in settings:
+            raise UsageError(
+                f'setting "{option}" does nothing in {name}: it was removed',
+                hint=f"Leave it out, or write loose_{option} where it may do nothing.",
+            )
+
+
+def _require_unchanged(
+    name: str, settings: Mapping[str, str], listed: Mapping[str, str | None]
+) -> None:
+    """ServerError for a value that the server takes as another one: 5.7 does so silently."""
+    for setting, written in settings.items():
+        parsed = listed.get(setting.removeprefix("loose_"))
+        if parsed is not None and not same_value(written, parsed):
+            raise ServerError(
+                f'{name} refuses the settings: "{setting}" = {written} would be taken as {parsed}'
+            )
+
+
+def memory_need(build: Build, account: Account, settings: Settings) -> MemoryNeed:
+    """By innodb_buffer_pool_size, and large_pages, as the server itself reads the settings; by the
+    machine's memory where innodb_dedicated_server has the server size its pool as it starts."""
+    defaults: Mapping[str, str | None] = defaults_of(build, account, settings)
+    pool_bytes = int(defaults.get(POOL) or 0)
+    if defaults.get(DEDICATED) == "TRUE" and not _sets_pool(settings):
+        memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        pool_bytes = dedicated_pool_bytes(memory_bytes, pool_bytes)
+    return MemoryNeed(
+        pool_bytes=pool_bytes,
+        huge_pages="on" if (defaults.get("large_pages") or "FALSE") == "TRUE" else "off",
+        settings=_MEMORY,
+    )
+
+
+def _sets_pool(settings: Settings) -> bool:
+    """Whether the size of the pool is among settings, however its name is spelt."""
+    return any(reported_name(option) == POOL for option in settings)
+
+
+def dedicated_pool_bytes(memory_bytes: int, default_bytes: int) -> int:
+    """The pool that a server makes with innodb_dedicated_server where its size is not set.
+
+    Source: "Enabling Automatic InnoDB Configuration for a Dedicated MySQL Server", MySQL 8.0.
+    """
+    if memory_bytes < 1 << 30:
+        return default_bytes
+    return memory_bytes // 2 if memory_bytes <= 4 << 30 else memory_bytes * 3 // 4

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from steelyard import _core
-from steelyard.engines.access.interruptible import interruptible
+from steelyard.engines.defer_signals import interruptible
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.evaluation.causes import complete
-from steelyard.evaluation.observations.turns import ResidencyUnknown
+from steelyard.evaluation.threats.turn_facts import ResidencyUnknown
 from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
 from steelyard.model.observation import Observation

@@ -1,10 +1,13 @@
-"""Raises the threats that the weighing itself can see: server, driver, machine and plan."""
+"""Raises the threats that the weighing itself can see: answers, background, work, driver, drift,
+plan.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,25 +15,10 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.steady_state import Drift, drift_of
 from steelyard.evaluation.causes import BLOCKS_READ, cause_contrasts, cause_read, complete
-from steelyard.evaluation.observations.run import (
-    BackgroundInOneArm,
-    ChecksViolated,
-    ConnectionsDrawn,
-    DatabasesOfOneServer,
-    DriverMostOfWork,
-    FewLoads,
-    PilotUnsettled,
-    ServersOfTheirOwn,
-    StillDrifting,
-    ThroughputHardlyMoved,
-    ThroughputMovedToo,
-    WorkingSetUnlike,
-    WrongRows,
-)
 from steelyard.evaluation.threats.machine import MEMORY_PRESSURE, machine_threats
 from steelyard.evaluation.threats.pool_warmth import pool_not_warm
-from steelyard.evaluation.threats.standbys import behind_threats
 from steelyard.evaluation.threats.together import together_threats
+from steelyard.evaluation.threats.work import behind_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted
@@ -50,6 +38,128 @@ _ROUNDING = 1e-9
 FEW_BLOCKS_READ = 0.1
 """Blocks read per transaction that a working set larger than shared buffers must exceed, and one
 that fits must stay below."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongRows(Observation):
+    """Transactions returned another number of rows than they must."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRONG_ANSWER
+    arm: str
+    transactions: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksViolated(Observation):
+    """The workload's checks found an arm's data wrong."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WRONG_ANSWER
+    arm: str
+    epoch: int
+    """Of the first violation, from 0."""
+    violation: str
+    """The first, in the words of the check."""
+    violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundInOneArm(Observation):
+    """Work of the background was done in the epochs of one arm only."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.ONE_ARM_BACKGROUND
+    work: Literal["checkpoints", "autovacuums"]
+    counts: tuple[tuple[str, float], ...]
+    """(arm, how many)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSetUnlike(Observation):
+    """Arms read more or less than work whose data is as the study says."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.WORKING_SET
+    expected: Literal["fits", "exceeds"]
+    blocks_read: tuple[tuple[str, float], ...]
+    """(arm, blocks a transaction), of each arm that does."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverMostOfWork(Observation):
+    """The driver used most of the processor time."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.DRIVER_BOUND
+    share: float
+    """Of the processor time of driver and servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTimeMoved(Observation):
+    """Processor time a transaction that an arm takes, against the control."""
+
+    arm: str
+    log_ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputMovedToo(ProcessorTimeMoved):
+    """Throughput rose with processor time a transaction, or fell with it."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CPU_DISAGREES
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputHardlyMoved(ProcessorTimeMoved):
+    """Throughput shows less than half of what processor time a transaction does."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.CPU_DISAGREES
+
+
+@dataclass(frozen=True, slots=True)
+class PilotUnsettled(Observation):
+    """The pilot's load did not settle."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NO_STEADY_STATE
+
+
+@dataclass(frozen=True, slots=True)
+class StillDrifting(Observation):
+    """The throughput of an arm had a slope in the measured slices of most epochs."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.NO_STEADY_STATE
+    arm: str
+    drifting: int
+    """Epochs."""
+    epochs: int
+    """In which a slope could be fitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewLoads(Observation):
+    """Builds cannot share data, and the data of each was loaded too few times."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.DIRECTORY_TIED
+    loads: int
+    """Of the build that has fewest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionsDrawn(Observation):
+    """The treatment was drawn onto connections to one running server."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.SHARED_BACKGROUND
+
+
+@dataclass(frozen=True, slots=True)
+class DatabasesOfOneServer(Observation):
+    """The arms are databases on one running server."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.SHARED_BACKGROUND
+
+
+@dataclass(frozen=True, slots=True)
+class ServersOfTheirOwn(Observation):
+    """Each arm is a running server, neither placed nor drawn."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.ADDRESS_ONLY
 
 
 def run_threats(

@@ -32,7 +32,7 @@ from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.turns.ageing import ageing
 from steelyard.analysis.turns.debt import apart, waiting_growth, wal_growth
 from steelyard.analysis.turns.series import cycles_ns, pauses_ns
-from steelyard.evaluation.observations.turns import (
+from steelyard.evaluation.threats.turn_facts import (
     DeviceWasBusy,
     DirectoryNotDrawn,
     FilesStayedResident,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.contrast import Contrast
-from steelyard.evaluation.observations.numbers import Step
+from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.overview import Overview

@@ -6,7 +6,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.analysis.two_samples.change_points import Segment
 from steelyard.analysis.two_samples.profile import Profile
-from steelyard.evaluation.observations.numbers import Step
+from steelyard.evaluation.threats.numbers import Step
 from steelyard.model.units import percent_of_log
 
 

@@ -15,7 +15,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.profile import Profile, profile_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
-from steelyard.evaluation.observations.numbers import (
+from steelyard.evaluation.threats.numbers import (
     AllArmsMoved,
     ArmMoved,
     ArmsMovedMeanwhile,

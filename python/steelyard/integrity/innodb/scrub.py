@@ -23,9 +23,9 @@ from steelyard.integrity.innodb.unread import (
     require_unpacked,
     unread_files,
 )
-from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.layout import read_error
 from steelyard.integrity.scrub.outcome import GAPS_S, MAX_THREADS, RUNNING_RATE
+from steelyard.integrity.scrub.unread import disappearances
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from steelyard.integrity.scrub.links import first_listed
+from steelyard.integrity.scrub.unread import first_listed
 from steelyard.model.errors import UsageError
 
 _TABLESPACE = r"(?:.+\.ib[du]|ibdata[0-9]+|undo_?[0-9]+)"

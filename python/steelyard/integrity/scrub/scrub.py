@@ -24,7 +24,6 @@ from steelyard.integrity.scrub.backup.archive_paths import (
 )
 from steelyard.integrity.scrub.backup.packed_backups import unread_storage
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
-from steelyard.integrity.scrub.disappearance import disappearances
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
     Damage,
@@ -35,7 +34,6 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
-from steelyard.integrity.scrub.links import link_notes
 from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.missing.missing import (
@@ -51,6 +49,7 @@ from steelyard.integrity.scrub.outcome import (
     state_notes,
 )
 from steelyard.integrity.scrub.state_file import StateFile, copy_marks
+from steelyard.integrity.scrub.unread import disappearances, link_notes
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:

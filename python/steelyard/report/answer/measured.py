@@ -1,11 +1,14 @@
-"""Words both arms in absolute numbers, and the place where they were weighed."""
+"""Words both arms in absolute numbers (what was measured, carried within a limit of latency, and
+what their transactions cost), and the place where they were weighed.
+"""
 
 from __future__ import annotations
 
 import re
 
-from steelyard.model.price import money
-from steelyard.model.units import NS_PER_US, format_bytes, format_duration
+from steelyard.model.price import money, money_with_ends
+from steelyard.model.units import NS_PER_US, format_bytes, format_duration, format_rate
+from steelyard.record.capacity import Capacity
 from steelyard.record.contrast import ContrastLine, median_throughput
 from steelyard.record.verdict import Place, Verdict
 from steelyard.report.charts.percentile_effects import quantile_name
@@ -96,3 +99,44 @@ def place_text(place: Place | None) -> str:
     clients = "1 client" if place.clients == 1 else f"{place.clients} clients"
     work = ", ".join([f"workload {place.workload}", *data, clients])
     return "; ".join(filter(None, (f"{count}{model}{memory}", " and ".join(place.products), work)))
+
+
+def capacity_rows(verdict: Verdict) -> list[dict[str, str]]:
+    """A row an arm: what it carried, its interval, and from how much."""
+    return [
+        {
+            "arm": row.arm,
+            "rate": f"{format_rate(row.rate_per_second)} {_ends(row)} /s",
+            "epochs": str(row.epochs),
+            "visits": str(row.visits),
+        }
+        for row in verdict.capacity
+    ]
+
+
+def capacity_limit(verdict: Verdict) -> str:
+    """`"p99 ≤ 20 ms"`, with every digit of the limit; empty: no rate was searched."""
+    return verdict.contrasts[0].metric.removeprefix("rate at ") if verdict.capacity else ""
+
+
+def _ends(row: Capacity) -> str:
+    low, high = (
+        "unbounded" if end is None else format_rate(end)
+        for end in (row.low_per_second, row.high_per_second)
+    )
+    return f"[{low}, {high}]"
+
+
+def cost_rows(verdict: Verdict) -> list[dict[str, str]]:
+    """A row an arm: its price, what a million transactions cost, and against the control."""
+    return [
+        {
+            "arm": row.arm,
+            "price": row.price,
+            "cost": money_with_ends(
+                row.per_million, (row.low_per_million, row.high_per_million), row.currency
+            ),
+            "reading": reading_text(row) if row.control else "–",
+        }
+        for row in verdict.costs
+    ]

@@ -1,8 +1,9 @@
 """Looks at every arm alone for some time, and chooses how epochs in cycles are laid out.
 
 It looks for the same as before turns: how much log an arm writes, hence how far apart its
-checkpoints are; whether its sessions wait for the disk; what an epoch takes beside its load.
-Nothing of it enters an estimate.
+checkpoints are; whether its sessions wait for the disk; what an epoch takes beside its load. And
+for what keeps arms from sharing the machine: no room for their data, or write-back shared. Nothing
+of it enters an estimate.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from steelyard.analysis.pilot.turn_lengths import (
 )
 from steelyard.engines.capabilities.checkpoints import CycleSettings, OwnTimeSettings, Scaled
 from steelyard.engines.engine import Engine, Settings
+from steelyard.evaluation.threats.cycles import write_back_shared
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
@@ -30,9 +32,13 @@ from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, Tu
 from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.cycles.fine_slices import require_fine
 from steelyard.running.cycles.log_limit import LogLimit
-from steelyard.running.cycles.sharing import room_of, shared_write_back
 from steelyard.running.measuring.background_work import find_stalls
-from steelyard.running.preparing.memory_room import require_room
+from steelyard.running.preparing.memory_room import (
+    MemoryRoom,
+    memory_room,
+    pool_bytes,
+    require_room,
+)
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.running.turns.apart import require_apart
@@ -57,6 +63,7 @@ from steelyard.running.turns.pilot import (
 )
 from steelyard.running.turns.solo_run import SoloRun, cycle_engine
 from steelyard.study.study import Study
+from steelyard.wording.threats.threat import threat_of
 
 CYCLES_S0 = 0.02
 """Scatter of log ratios to be expected between epochs in cycles."""
@@ -159,7 +166,7 @@ def _lengths(
 
     lengths = with_budget(wish.budget_s)
     if isinstance(lengths, Shortage):
-        raise too_short(study, lengths.needed_s)
+        raise cycles_too_short(study, lengths.needed_s)
     LogLimit(setup, pilot.arms, cycles, lengths).apply(progress)
     require_fine(study, lengths, latency_s, with_budget)
     return lengths
@@ -191,7 +198,7 @@ def cycles_cost_words(study: Study) -> str:
     )
 
 
-def too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
+def cycles_too_short(study: Study, needed_s: float, *, least: bool = False) -> StudyError:
     """The budget does not hold 8 epochs in cycles; `least`: nothing is known of the arms yet."""
     epochs = study.budget.epochs or FEWEST_EPOCHS
     minutes = math.ceil(needed_s / 60)
@@ -314,3 +321,30 @@ def _announce(
         f"{format_duration(round(lengths.epoch_s * NS_PER_S))}{scale}: "
         f"{whole_words(pilot, lengths)}"
     )
+
+
+def room_of(setup: Setup, runs: Mapping[str, SoloRun]) -> MemoryRoom:
+    """What the arms take, by the size of their files as they are on the disk."""
+    arms = setup.own_slots.arms
+    pools = {arm: pool_bytes(prepared.engine, prepared.settings) for arm, prepared in arms.items()}
+    every = min(run.file_bytes for run in runs.values())
+    free = setup.laboratory.host.sample().memory_available_bytes
+    return memory_room(pools, every // len(arms), setup.study.workload.clients, free)
+
+
+def shared_write_back(setup: Setup, runs: Mapping[str, SoloRun]) -> str:
+    """What the pilot saw of it, of the first arm that shows it: it runs alone, so what it dirtied
+    and the devices did not write by then is left to whoever comes after; empty: nothing."""
+    control, *others = setup.design.arms
+    queues = [run.queue for run in runs.values() if not math.isnan(run.queue)]
+    queue = max(queues, default=math.nan)
+    observations = (
+        write_back_shared(
+            {name: runs[name].dirtied_bytes for name in (control, arm)},
+            {name: runs[name].written_bytes for name in (control, arm)},
+            queue,
+        )
+        for arm in others
+    )
+    first = next((shared for shared in observations if shared is not None), None)
+    return "" if first is None else threat_of(first).seen

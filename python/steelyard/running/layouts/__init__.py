@@ -1,1 +1,1 @@
-"""Layouts: how the load of a weighing is laid out in time, one file a layout."""
+"""Layouts: how the load of a weighing is laid out in time, and which suits a study."""

@@ -1,23 +1,26 @@
-"""Chooses the layout of a weighing, and says why."""
+"""Chooses the layout of a weighing, and says why; refuses changes of keys of a study that have no
+effect in it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from steelyard.evaluation.threats.checkpoint_distance import ACTS_THROUGH_CHECKPOINTS
+from steelyard.model.errors import StudyError
 from steelyard.model.setting_value import size_bytes
+from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Choices, ChosenLayout
-from steelyard.running.layouts.cycles import MOST_ARMS, Cycles
-from steelyard.running.layouts.layout import Layout
-from steelyard.running.layouts.slices import Slices
-from steelyard.running.layouts.turns import Turns
+from steelyard.running.layouts.layout import MOST_ARMS, Cycles, Layout, Slices, Turns
 from steelyard.running.preparing.memory_room import MemoryRoom, Room, memory_room
 from steelyard.running.preparing.recording import OpenRecord
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
-from steelyard.study.address import IN_CYCLES, IN_TURNS
+from steelyard.study.address import IN_CYCLES, IN_TURNS, WHOLE_CYCLES
 from steelyard.study.arm import Arm
+from steelyard.study.budget import BUDGETS, TurnBounds
+from steelyard.study.change import key_of
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.basis import memory_here
 from steelyard.workloads.reading.resolved import data_bytes, resolve
@@ -30,6 +33,16 @@ LAYOUTS: Mapping[str, Layout] = {
 STORED = frozenset({"autovacuum", "fillfactor", "fsync", "unlogged"})
 """Words of SQL for what acts through checkpoints, beside settings that are named by two words."""
 _WORD = re.compile(r"[a-z_]+")
+LENGTHS: Mapping[str, frozenset[str]] = {
+    f"budget.{key}": frozenset({layout}) for key, layout in BUDGETS.items()
+}
+COUNTS_IN: Mapping[str, frozenset[str]] = {
+    **LENGTHS,
+    **dict.fromkeys([f"turns.{key}" for key in TurnBounds.model_fields], WHOLE_CYCLES),
+    "cost": frozenset({SLICES}),
+}
+"""Key → the layouts that it counts in; those that are not here count in all, and of `budget.slice`
+turns say themselves that they do not go by it."""
 
 
 def choose_layout(
@@ -157,3 +170,45 @@ def _why_alone(study: Study, room: Room) -> str:
         return f"more than {MOST_ARMS} would stand still too long"
     offered = room()
     return "" if offered is None else offered.lacks
+
+
+def require_effect(study: Study, changes: Iterable[str]) -> None:
+    """StudyError: a change is of a key that counts in no layout that the study may be weighed in.
+    Which one it will be is known here but for what memory and the pilot say: then both count."""
+    typed = [*_typed(study, [key_of(change) for change in changes])]
+    if not typed:
+        return
+    chosen = preferred_layout(study, resolve(study.workload, study.engine).scripts)
+    is_open = study.layout == "auto" and chosen.name == CYCLES
+    possible = {chosen.name, TURNS} if is_open else {chosen.name}
+    idle = [key for key in typed if possible.isdisjoint(COUNTS_IN[key])]
+    if any(key in LENGTHS and key not in idle for key in typed):  # `--budget` gives all of them
+        idle = [key for key in idle if key not in LENGTHS]
+    if idle:
+        raise StudyError(
+            f'override "{idle[0]}" has no effect: study {study.name} is weighed in {chosen.name}',
+            detail=f"In {chosen.name}: {chosen.why.partition(';')[0]}.",
+            hint=_in_its_place(study, idle[0], chosen.name),
+        )
+
+
+def _typed(study: Study, typed: Iterable[str]) -> Iterator[str]:
+    """Keys of `COUNTS_IN` that were typed, by themselves or in a table, and say something."""
+    keys = [*typed]
+    for key in COUNTS_IN:
+        table, _, name = key.rpartition(".")
+        values = getattr(study, table) if table else study
+        says = name in values.model_fields_set and getattr(values, name) not in (None, "auto")
+        if says and any(f"{key}.".startswith(f"{other}.") for other in keys):
+            yield key
+
+
+def _in_its_place(study: Study, key: str, layout: str) -> str:
+    """What to type."""
+    own = next((each for each in LENGTHS if layout in LENGTHS[each]), "")
+    minutes = study.budget.length_ns(layout) / (60 * NS_PER_S)
+    first = f"Write --set {own}={minutes:g}m, or --budget" if key in LENGTHS else "Leave it out"
+    if study.is_external:
+        return f"{first}: an address is weighed in {layout} alone."
+    [other, *_] = sorted(COUNTS_IN[key])
+    return f"{first}; or insist on its layout: --set layout={other}."

@@ -36,7 +36,7 @@ from steelyard.running.laboratory import Laboratory, WorkloadData
 from steelyard.running.measuring.arm_loss import require_standbys
 from steelyard.running.measuring.background_work import BackgroundWork, Stalls
 from steelyard.running.measuring.observation import checkpointer_of
-from steelyard.running.measuring.ways_in import endpoint_of
+from steelyard.running.preparing.standbys_and_poolers import endpoint_of
 from steelyard.running.replaying import replay_begins
 from steelyard.study.design import Design
 from steelyard.study.study import Study

@@ -34,10 +34,10 @@ from steelyard.record.plan import (
 )
 from steelyard.record.slice import SliceLine
 from steelyard.running.measuring.background_work import find_stalls
+from steelyard.running.measuring.counted import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.measuring.driving import drive_pilot
 from steelyard.running.measuring.load import Load, SlicePlace, Visit
 from steelyard.running.measuring.load_watch import BlockEnded, LoadWatch, Settled, typical_ns
-from steelyard.running.measuring.slow_work import SlowExecutionsError, SlowWatch, pilot_slow
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.design import LEAST_EPOCHS, longer_epochs, slice_candidates

@@ -28,7 +28,7 @@ from steelyard.engines.page_cache import Evicted
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.record.plan import Residency, Upkeep
 from steelyard.running.measuring.arm_loss import ArmLostError
-from steelyard.running.measuring.file_places import FilePlaces, log_directory
+from steelyard.running.preparing.places import FilePlaces, log_directory
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 

@@ -1,7 +1,8 @@
 """Opens the places that a study names for arms' files, and says whether they are alike.
 
 Alike are places of one file system that is mounted alike: their arms' files are drawn over them
-with the slots. Otherwise each arm's files are in its own place for the whole weighing.
+with the slots (the place of slot n is that of the n-th arm), and no arm owns a place. Otherwise
+each arm's files are in its own place for the whole weighing, whatever its slot.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from steelyard.engines.cache import require_room, tree_bytes
-from steelyard.model.errors import StudyError, UsageError
+from steelyard.engines.capabilities.life import MovableLog
+from steelyard.engines.engine import Instance
+from steelyard.model.errors import EngineError, StudyError, UsageError
 from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
 from steelyard.record.reader import read_plan
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.measuring.file_places import FilePlaces
 from steelyard.study.address import LOG_APART
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
@@ -29,6 +32,46 @@ from steelyard.telemetry.file_attributes import handed_on
 LOG_BYTES = 1 << 30
 """Room for the log of an arm, at least."""
 _IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs"})
+
+
+@dataclass(frozen=True)
+class FilePlaces:
+    """The places of a weighing's arms; empty: all files are in the slots."""
+
+    arms: tuple[str, ...] = ()
+    """In the order of the study."""
+    directories: Mapping[str, Path] = field(default_factory=dict)
+    """Arm → a private directory for its data, where that is not its slot."""
+    logs: Mapping[str, Path] = field(default_factory=dict)
+    """Arm → one for its write-ahead log, where that is not in its data directory."""
+    drawn: bool = True
+    """Whether the places are alike, so that any arm may have any of them."""
+    _numbers: count[int] = field(default_factory=count)
+
+    def number(self, arm: str, slot: int) -> int:
+        """Which place an arm's files have that was drawn a slot."""
+        return slot if self.drawn else self.arms.index(arm)
+
+    def data(self, number: int) -> Path | None:
+        """The directory of a place; None: the slot of that number."""
+        return self.directories.get(self.arms[number]) if self.arms else None
+
+    def move_log(self, copy: Instance, number: int) -> None:
+        """Put the log of a stopped copy into the log's directory of a place, where it has one."""
+        directory = self.logs.get(self.arms[number]) if self.arms else None
+        if directory is None:
+            return
+        if not isinstance(copy, MovableLog):
+            raise EngineError(f"engine cannot keep its log elsewhere: {copy.identity.kind}")
+        if copy.log_directory is None:
+            copy.move_log(directory / f"log{next(self._numbers)}")
+        else:
+            copy.move_log(copy.log_directory)
+
+
+def log_directory(copy: Instance) -> Path | None:
+    """Where the log of a copy is, apart from its data; None: it is there."""
+    return copy.log_directory if isinstance(copy, MovableLog) else None
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,20 @@
 """Prepares arms with standbys, or whose clients come through a pooler: what their servers are set
-and given, the pooler, and what work they can do.
+and given, the pooler, what work they can do, and where their clients connect.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
-from steelyard.engines.capabilities.external import PoolerPlan
-from steelyard.engines.capabilities.replication import Replicating, Standbys
-from steelyard.engines.engine import Engine, Settings
-from steelyard.model.errors import StudyError
+from steelyard.engines.capabilities.external import SOCKET, PoolerPlan, WaysIn
+from steelyard.engines.capabilities.replication import Replicable, Replicating, Standbys
+from steelyard.engines.engine import Engine, Instance, Settings
+from steelyard.engines.loading import work_database
+from steelyard.model.endpoint import Endpoint
+from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import whole_number
-from steelyard.running.measuring.ways_in import pooler_plan
 from steelyard.running.preparing.server_settings import OWN_CONNECTIONS
 from steelyard.study.arm import Arm
 from steelyard.study.naming import settings_table
@@ -123,3 +125,25 @@ def require_connections(study: Study, engines: Mapping[str, Engine]) -> None:
 
 
 _LIMIT = "max_connections"
+
+
+def endpoint_of(instance: Instance, arm: Arm, clients: int) -> Endpoint:
+    """Where an arm's clients connect; a pooler is started there on first use. EngineError: its
+    engine is not reached so."""
+    way, pooler = arm.connect, pooler_plan(arm, clients)
+    if way == SOCKET and pooler is None:
+        if isinstance(instance, Replicable):
+            return replace(instance.load_address(), database=work_database(instance))
+        return replace(instance.address, database=work_database(instance))
+    if not isinstance(instance, WaysIn):
+        by = way if pooler is None else pooler.name
+        raise EngineError(f'clients cannot reach engine "{instance.identity.kind}" by {by}')
+    return instance.way_in(way, work_database(instance), pooler)
+
+
+def pooler_plan(arm: Arm, clients: int) -> PoolerPlan | None:
+    """The pooler that an arm's clients come through; None: none."""
+    pooler = pooler_of(arm)
+    if pooler is None:
+        return None
+    return PoolerPlan(pooler.name, pooler.program, pooler.connections, clients)

@@ -12,8 +12,12 @@ from steelyard.model.readings import WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.study import Study
 from steelyard.tuning.profile.advice import TuningProfile
-from steelyard.tuning.profile.allowed_settings import Accepting, read_allowed_settings
-from steelyard.tuning.profile.proposing import ProfileRequest, propose
+from steelyard.tuning.profile.proposing import (
+    Accepting,
+    ProfileRequest,
+    propose,
+    read_allowed_settings,
+)
 
 Say = Callable[[str], None]
 ServersAtOnce = Callable[[Study], int]

@@ -1,16 +1,26 @@
-"""Makes a profile for a server: memory, processors, free room, and the probe of its device."""
+"""Makes a profile for a server: memory, processors, free room, the probe of its device, and what a
+build of the database accepts.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from steelyard.engines.adapters import adapter
+from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.cache import open_cache
+from steelyard.engines.capabilities.settings import AllowedSettings
+from steelyard.engines.registry import open_run
+from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 from steelyard.model.readings import ProfileName, WorkKind
+from steelyard.model.setting_value import Allowed
 from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.tuning.probe.cached_probe import last_probe, why_not_cached
 from steelyard.tuning.profile.advice import TuningProfile
-from steelyard.tuning.profile.allowed_settings import Accepting
 from steelyard.tuning.profile.basis import (
     Basis,
     Storage,
@@ -113,3 +123,21 @@ def _storage(directory: Path | None, cache: Path) -> Storage | None:
     if not why_not:
         return None
     return Storage("", "", None, None, why_not=f"no probe of it can be kept: {why_not}")
+
+
+@dataclass(frozen=True)
+class Accepting:
+    """A build and what it accepts for its settings."""
+
+    identity: Identity
+    allowed: Mapping[str, Allowed]
+
+
+def read_allowed_settings(kind: str, request: BuildRequest, account: str | None) -> Accepting:
+    """Make a server of the build, query it, and remove it: 2 to 4 s. EngineError: there is no such
+    build, or it cannot report them."""
+    (engine,) = adapter(kind).find_arms([request], account, contrib=False)
+    if not isinstance(engine, AllowedSettings):
+        raise EngineError(f'cannot tune engine "{kind}": it does not tell what it accepts')
+    with open_run(open_cache(), engine.account) as run:
+        return Accepting(engine.identity, engine.allowed_settings(run.slot(0)))

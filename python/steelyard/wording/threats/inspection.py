@@ -7,7 +7,7 @@ from textwrap import shorten
 
 from steelyard.analysis.calibration.balance import OFF_BALANCE
 from steelyard.evaluation.threats import inspection as seen
-from steelyard.evaluation.threats.places import DirectoriesTied, PagesMayTear
+from steelyard.evaluation.threats.inspection import DirectoriesTied, PagesMayTear
 from steelyard.model.units import format_digits
 from steelyard.wording.threats.advice import OwnAdvice, Texts, ThreatWords
 

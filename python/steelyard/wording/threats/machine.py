@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.observations import machine as seen
+from steelyard.evaluation.threats import machine as seen
 from steelyard.model.units import counted, format_bytes, format_duration
 from steelyard.wording.threats.advice import QUOTED, Texts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.evaluation.observations import numbers as seen
+from steelyard.evaluation.threats import numbers as seen
 from steelyard.model.units import counted, format_percent, percent_of_log
 from steelyard.wording.row_phrases import (
     as_published,

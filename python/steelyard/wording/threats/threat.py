@@ -5,36 +5,26 @@ from __future__ import annotations
 from steelyard.model.observation import Observation
 from steelyard.model.threat import Threat
 from steelyard.wording.threats import (
-    capacity,
-    checkpoint_distance,
-    cycles,
     epochs,
     inspection,
+    layouts,
+    load,
     machine,
-    memory,
     numbers,
-    pool_warmth,
-    run,
-    together,
-    turns,
+    storage,
     work,
 )
 from steelyard.wording.threats.advice import QUOTED, THREAT_WORDS, OwnAdvice, Texts
 
 TEXTS: Texts = {
     **QUOTED,
-    **capacity.TEXTS,
-    **checkpoint_distance.TEXTS,
-    **cycles.TEXTS,
     **epochs.TEXTS,
     **inspection.TEXTS,
+    **layouts.TEXTS,
+    **load.TEXTS,
     **machine.TEXTS,
-    **memory.TEXTS,
     **numbers.TEXTS,
-    **pool_warmth.TEXTS,
-    **run.TEXTS,
-    **together.TEXTS,
-    **turns.TEXTS,
+    **storage.TEXTS,
     **work.TEXTS,
 }
 OWN_ADVICE: OwnAdvice = {**numbers.OWN_ADVICE, **inspection.OWN_ADVICE}

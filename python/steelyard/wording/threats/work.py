@@ -1,11 +1,33 @@
-"""Says that arms or their standbys did not do the work they were timed for, or not alike."""
+"""Says what is wrong with the work that arms were timed for: not done, not alike, drifting."""
 
 from __future__ import annotations
 
-from steelyard.evaluation.threats import work as seen
-from steelyard.evaluation.threats.standbys import StandbyBehind
+from steelyard.evaluation.threats.run import (
+    BackgroundInOneArm,
+    ChecksViolated,
+    ConnectionsDrawn,
+    DatabasesOfOneServer,
+    DriverMostOfWork,
+    FewLoads,
+    PilotUnsettled,
+    ProcessorTimeMoved,
+    ServersOfTheirOwn,
+    StillDrifting,
+    ThroughputHardlyMoved,
+    ThroughputMovedToo,
+    WorkingSetUnlike,
+    WrongRows,
+)
+from steelyard.evaluation.threats.work import (
+    ArrivalsNotBegun,
+    NoRowAtAll,
+    NoRowOfArm,
+    RowsUnlike,
+    StandbyBehind,
+)
 from steelyard.model.units import (
     NS_PER_MS,
+    counted,
     format_bytes,
     format_digits,
     format_duration,
@@ -14,8 +36,14 @@ from steelyard.model.units import (
 )
 from steelyard.wording.threats.advice import Texts
 
+_EXPECTED = {
+    "exceeds": "do not fit into shared buffers",
+    "fits": "fit into shared buffers",
+}
+_TIMES = {1: "once", 2: "twice"}
 
-def _not_begun(observed: seen.ArrivalsNotBegun) -> str:
+
+def _not_begun(observed: ArrivalsNotBegun) -> str:
     percent = 100 * observed.unstarted / observed.arrived
     return (
         f"{percent:.1f} % of {observed.arrived} arrivals had not begun in {observed.arm} "
@@ -23,19 +51,19 @@ def _not_begun(observed: seen.ArrivalsNotBegun) -> str:
     )
 
 
-def _no_row_at_all(observed: seen.NoRowAtAll) -> str:
+def _no_row_at_all(observed: NoRowAtAll) -> str:
     return (
         f"not one row was returned or changed in {observed.transactions} transactions of "
         f"{observed.control} and {observed.arm}"
     )
 
 
-def _no_row_of_arm(observed: seen.NoRowOfArm) -> str:
+def _no_row_of_arm(observed: NoRowOfArm) -> str:
     rows = format_digits(observed.rows_of_other, 3)
     return f"{observed.arm} returned and changed no row, the other arm {rows} rows a transaction"
 
 
-def _rows_unlike(observed: seen.RowsUnlike) -> str:
+def _rows_unlike(observed: RowsUnlike) -> str:
     rows = format_percent(percent_of_log(observed.log_ratio))
     return (
         f"a transaction of {observed.arm} returned {rows} rows against {observed.control}, and "
@@ -51,10 +79,94 @@ def _standby_behind(observed: StandbyBehind) -> str:
     )
 
 
+def _wrong_rows(observed: WrongRows) -> str:
+    they = "it" if observed.transactions == 1 else "they"
+    return (
+        f"{counted(observed.transactions, 'transactions')} of {observed.arm} returned another "
+        f"number of rows than {they} must"
+    )
+
+
+def _checks_violated(observed: ChecksViolated) -> str:
+    more = f" (and {observed.violations - 1} more)" if observed.violations > 1 else ""
+    return f"{observed.arm}, epoch {observed.epoch + 1}: {observed.violation}{more}"
+
+
+def _background_in_one_arm(observed: BackgroundInOneArm) -> str:
+    each = " and ".join(f"{count:.0f} in {arm}" for arm, count in observed.counts)
+    return f"{observed.work}: {each}"
+
+
+def _working_set_unlike(observed: WorkingSetUnlike) -> str:
+    each = " and ".join(
+        f"{arm} read {format_digits(blocks, 2)} blocks a transaction"
+        for arm, blocks in observed.blocks_read
+    )
+    return f"{each}; the study says that its data {_EXPECTED[observed.expected]}"
+
+
+def _driver_most_of_work(observed: DriverMostOfWork) -> str:
+    return f"the driver used {observed.share:.0%} of the processor time of driver and servers"
+
+
+def _throughput_moved_too(observed: ThroughputMovedToo) -> str:
+    return f"{_processor_time(observed)}, and its throughput moved alike"
+
+
+def _hardly_moved(observed: ThroughputHardlyMoved) -> str:
+    return f"{_processor_time(observed)}, and less than half of that shows in its throughput"
+
+
+def _processor_time(observed: ProcessorTimeMoved) -> str:
+    change = format_percent(percent_of_log(observed.log_ratio))
+    return f"{observed.arm} takes {change} processor time a transaction"
+
+
+def _pilot_unsettled(_: PilotUnsettled) -> str:
+    return "the pilot's load did not settle"
+
+
+def _still_drifting(observed: StillDrifting) -> str:
+    return (
+        f"the throughput of {observed.arm} still drifted in {observed.drifting} of "
+        f"{observed.epochs} epochs"
+    )
+
+
+def _few_loads(observed: FewLoads) -> str:
+    times = _TIMES[observed.loads]
+    return f"the builds cannot share data, and that of each was loaded {times}"
+
+
+def _connections_drawn(_: ConnectionsDrawn) -> str:
+    return "the treatment was drawn onto connections to one running server"
+
+
+def _databases_of_one_server(_: DatabasesOfOneServer) -> str:
+    return "the arms are databases on one running server, which may do other work too"
+
+
+def _servers_of_their_own(_: ServersOfTheirOwn) -> str:
+    return "each arm is a running server of its own"
+
+
 TEXTS: Texts = {
-    seen.ArrivalsNotBegun: _not_begun,
-    seen.NoRowAtAll: _no_row_at_all,
-    seen.NoRowOfArm: _no_row_of_arm,
-    seen.RowsUnlike: _rows_unlike,
+    ArrivalsNotBegun: _not_begun,
+    NoRowAtAll: _no_row_at_all,
+    NoRowOfArm: _no_row_of_arm,
+    RowsUnlike: _rows_unlike,
     StandbyBehind: _standby_behind,
+    WrongRows: _wrong_rows,
+    ChecksViolated: _checks_violated,
+    BackgroundInOneArm: _background_in_one_arm,
+    WorkingSetUnlike: _working_set_unlike,
+    DriverMostOfWork: _driver_most_of_work,
+    ThroughputMovedToo: _throughput_moved_too,
+    ThroughputHardlyMoved: _hardly_moved,
+    PilotUnsettled: _pilot_unsettled,
+    StillDrifting: _still_drifting,
+    FewLoads: _few_loads,
+    ConnectionsDrawn: _connections_drawn,
+    DatabasesOfOneServer: _databases_of_one_server,
+    ServersOfTheirOwn: _servers_of_their_own,
 }

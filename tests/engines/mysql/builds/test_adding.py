@@ -16,11 +16,17 @@ from steelyard.engines.builds import added as shared
 from steelyard.engines.builds.added import remove_engine
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import fetching
-from steelyard.engines.mysql.builds.added import Added, added_engines, lost_engines
-from steelyard.engines.mysql.builds.adding import add_directory, add_product, is_product
+from steelyard.engines.mysql.builds.added import (
+    Added,
+    add_directory,
+    add_product,
+    added_engines,
+    is_product,
+    lost_engines,
+)
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.postgres.builds import added as postgres_added
-from steelyard.engines.postgres.builds.adding import add_directory as add_postgres
+from steelyard.engines.postgres.builds.added import add_directory as add_postgres
 from steelyard.engines.registry import open_run
 from steelyard.model.errors import EngineError, UsageError
 

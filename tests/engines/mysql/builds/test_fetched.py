@@ -86,7 +86,7 @@ import fractions, gzip, lzma, os, sys, tarfile
 import pydantic_core
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.mysql.builds.adding import add_product
+from steelyard.engines.mysql.builds.added import add_product
 uid, gid, product = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 os.setgroups([]); os.setresgid(gid, gid, gid); os.setresuid(uid, uid, uid)
 print(add_product(product, choose_account(), open_cache(), print).name)

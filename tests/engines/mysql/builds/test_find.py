@@ -12,7 +12,7 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import find
-from steelyard.engines.mysql.builds.adding import add_directory
+from steelyard.engines.mysql.builds.added import add_directory
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.builds.find import (
     DiscoveredBuild,

@@ -18,8 +18,12 @@ from steelyard.engines.builds import added as adding
 from steelyard.engines.builds.added import remove_engine, sweep
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
-from steelyard.engines.postgres.builds.added import added_engines, lost_engines
-from steelyard.engines.postgres.builds.adding import add_directory, add_published
+from steelyard.engines.postgres.builds.added import (
+    add_directory,
+    add_published,
+    added_engines,
+    lost_engines,
+)
 from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.selection import find_postgres, select_engines
 from steelyard.engines.registry import open_run
@@ -138,7 +142,7 @@ def test_without_room_nothing_is_fetched(
 
 CHILD = """
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.builds.adding import add_published
+from steelyard.engines.postgres.builds.added import add_published
 from steelyard.engines.cache import open_cache
 add_published("17.0", choose_account(), open_cache(), print)
 """

@@ -14,8 +14,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.builds.added import addable, new_directory
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.builds import debian as source
-from steelyard.engines.postgres.builds.added import added_engines, lost_engines
-from steelyard.engines.postgres.builds.adding import add_published
+from steelyard.engines.postgres.builds.added import add_published, added_engines, lost_engines
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.contrib import has_contrib
 from steelyard.engines.postgres.selection import find_postgres

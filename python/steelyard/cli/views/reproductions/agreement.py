@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from steelyard.cli.views.ci.markdown import escaped
+from steelyard.cli.views.ci import escaped
 from steelyard.model.units import NS_PER_S, format_digits, format_duration, format_percent
 from steelyard.record.contrast import ContrastLine, PercentInterval
 from steelyard.record.sweep import Swept, SweptContrast

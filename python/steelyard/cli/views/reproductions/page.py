@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from steelyard.cli.views.ci.markdown import escaped, markdown
+from steelyard.cli.views.ci import escaped, markdown
 from steelyard.cli.views.reproductions.agreement import (
     agreement,
     contrasts_of,

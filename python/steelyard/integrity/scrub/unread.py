@@ -1,4 +1,8 @@
-"""Says which symbolic links of a cluster were followed, and where those of its tablespaces lead.
+"""Says what of a cluster was not read, or was read elsewhere: files that went meanwhile, and
+symbolic links.
+
+A server drops and truncates tables while it runs. Where none runs, the copy itself is being removed
+(a backup that expires, a volume that is unmounted), and what was not read may be damaged.
 
 A copy of a data directory (a backup, a snapshot, `cp -a`) keeps the links of the original: its
 tablespaces are then those of the server that it was taken of, which may be writing to them.
@@ -13,8 +17,30 @@ from pathlib import Path
 from steelyard._core import Segment
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 
+_REMOVED = "it was there when the scrub began, and was removed before it was read"
 MOST_LINKS = 10
 """Symbolic links that are listed."""
+
+
+def disappearances(
+    path: Path,
+    sizes: Iterable[tuple[str, int]],
+    *,
+    read_bytes: int,
+    vanished: Sequence[str],
+    denied: Iterable[tuple[str, str]],
+) -> list[tuple[str, str]]:
+    """(label, reason) of what no server can have removed from `path`, and was not read.
+
+    `sizes`: label and bytes of every file that was to be read; `read_bytes`: of all of them
+    together; `vanished`, `denied`: those that could not be opened.
+    """
+    unopened = {*vanished, *(label for label, _ in denied)}
+    missing = sum(size for label, size in sizes if label not in unopened) - read_bytes
+    lines = [(label, _REMOVED) for label in vanished]
+    if missing > 0:
+        lines.append((str(path), f"{missing} bytes were cut off its files before they were read"))
+    return lines
 
 
 def link_notes(state: ClusterState, segments: Sequence[Segment]) -> list[str]:

@@ -1,1 +1,0 @@
-"""Writes a verdict for continuous integration: Markdown for people, JUnit for machines."""

@@ -1,1 +1,0 @@
-"""What can be seen that is a reason to doubt, with its figures; `wording/threats` says it."""

@@ -1,1 +1,0 @@
-"""Shows a drill on a page of its own."""
