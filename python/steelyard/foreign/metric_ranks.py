@@ -236,12 +236,12 @@ def _refuse_unreadable(sheet: Sheet, rank: Rank, partly: bool) -> None:
 
 def _nothing_measured(sheet: Sheet, metrics: Sequence[Metric]) -> UsageError:
     names = [metric.column or metric.name for metric in metrics]
-    first = shell_word(names[0])
+    option = f"--metric {shell_word(names[0])}"
     listed = ", ".join(quoted(name) for name in names[:6])
     return UsageError(
         f'"{sheet.source}" holds no number that surely is a rate or a time: {listed}',
         detail="Extremes, spreads, counts and outcomes are judged only where they are asked for.",
-        hint=f"Say which was measured and which way is better: --metric {first} "
+        hint=f"Say which was measured and which way is better: {option} "
         "--lower-is-better (or --higher-is-better).",
     )
 
@@ -280,8 +280,8 @@ def _either(sheet: Sheet, columns: Sequence[str]) -> UsageError:
     )
 
 
-def _either_metric(one: str, other: str) -> str:
-    return f"Say which: --metric {shell_word(one)}, or --metric {shell_word(other)}."
+def _either_metric(name: str, rival: str) -> str:
+    return f"Say which: --metric {shell_word(name)}, or --metric {shell_word(rival)}."
 
 
 def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:

@@ -43,7 +43,7 @@ class MachineFacts(Frozen):
     huge_pages: str = ""
     memory_bytes: int = 0
     memory_limit_bytes: int | None = 0
-    """Of the tightest control group; None: there is none, 0: an older record, which does not say."""
+    """Of the tightest control group; None: there is none, 0: an older record does not say."""
     boot_id: str = ""
 
 

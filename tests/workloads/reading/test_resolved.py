@@ -78,8 +78,8 @@ def test_the_size_of_the_data_is_known_where_the_workload_loads_them(tmp_path: P
 @pytest.mark.parametrize("scripts", ["", 'workload.scripts={"q01" = 1, "q02" = 1}'])
 def test_an_excluded_script_that_is_not_driven_is_refused_with_the_near_one(scripts: str) -> None:
     changes = [change for change in ("workload=tproc-h", scripts) if change]
-    with pytest.raises(StudyError, match='"q011" is not driven') as refused:
-        resolve_workload(read_study("settings", [*changes, 'workload.excluded=["q011"]']))
+    with pytest.raises(StudyError, match='"qq01" is not driven') as refused:
+        resolve_workload(read_study("settings", [*changes, 'workload.excluded=["qq01"]']))
     assert refused.value.hint == 'Perhaps you meant "q01".'
     resolve_workload(read_study("settings", [*changes, 'workload.excluded=["q01"]']))
 

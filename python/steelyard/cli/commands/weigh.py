@@ -100,8 +100,7 @@ def weigh(
     chosen = resolve_study(StudyRequest(study, changes, control, arm, resume, account, agreed=yes))
     publish = partial(_publish, conditions, summary, junit, as_json=as_json)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray, publish)
-    if any(condition.holds(verdict.every_contrast) for condition in conditions):
-        raise typer.Exit(FAILED)
+    _end(verdict, conditions)
 
 
 def _require_places(record: Path | None, *files: Path | None) -> None:
@@ -196,15 +195,12 @@ def _publish(
     *,
     as_json: bool,
 ) -> None:
-    """Print it, and write the files that continuous integration asked for. KeyboardInterrupt, with
-    what goes on with it, where it was interrupted."""
-    from steelyard.cli.weighing.campaign import resumable_by
-
+    """Print it, and write the files that continuous integration asked for; end here where it was
+    interrupted."""
     _show(verdict, conditions, as_json=as_json)
     _write_for_ci(verdict, conditions, summary, xml)
     if verdict.interrupted:
-        with resumable_by("weigh", "--resume", verdict.record):
-            raise KeyboardInterrupt
+        _end(verdict, ())
 
 
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
@@ -222,6 +218,17 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
     if not as_json:
         for gate in gate_lines(conditions, verdict.every_contrast):
             typer.echo("\n".join(hanging(gate, sentence_width())))
+
+
+def _end(verdict: Verdict, conditions: Sequence[FailCondition]) -> None:
+    """As the exit status has it."""
+    from steelyard.cli.weighing.campaign import resumable_by
+
+    if verdict.interrupted:
+        with resumable_by("weigh", "--resume", verdict.record):
+            raise KeyboardInterrupt
+    if any(condition.holds(verdict.every_contrast) for condition in conditions):
+        raise typer.Exit(FAILED)
 
 
 def _write_for_ci(
