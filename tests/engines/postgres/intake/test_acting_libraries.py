@@ -129,7 +129,9 @@ def test_hypertables_keep_their_library_and_its_jobs_are_off_and_named() -> None
     assert SET[name] == "0"
     session: Any = Extensions("timescaledb")
     [doubt] = _extension_doubts(session)
-    assert doubt.startswith("extension timescaledb is at rest in the copy, which runs none of its jobs")
+    assert doubt.startswith(
+        "extension timescaledb is at rest in the copy, which runs none of its jobs"
+    )
 
 
 @pytest.mark.postgres

@@ -118,9 +118,7 @@ class Configuration:
         return Configuration(rest, tuple(gone))
 
 
-def without_acting(
-    configuration: Configuration, acting: Collection[str] = ACTING
-) -> Configuration:
+def without_acting(configuration: Configuration, acting: Collection[str] = ACTING) -> Configuration:
     """Without libraries whose workers act, or that start programs."""
     for name in PRELOADING:
         for library in listed(configuration.settings.get(name, "")):

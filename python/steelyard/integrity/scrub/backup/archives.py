@@ -154,7 +154,7 @@ def read_archives(paths: list[Path]) -> Archive:
     present = {path.name.partition(".")[0] for path in paths}
     absent = {f"pg_tblspc/{oid}" for oid in state.tablespaces if str(oid) not in present}
     packed = unreadable_archives(paths)
-    denied = listing.denied + unread_storage(listing.reached) + [
+    denied = listing.denied + [
         (name, f"tablespace_map names it, and there is no {name.rpartition('/')[2]}.tar here")
         for name in sorted(absent - {f"pg_tblspc/{path.name.partition('.')[0]}" for path in packed})
     ]
@@ -179,7 +179,7 @@ def read_archives(paths: list[Path]) -> Archive:
         state,
         segments,
         (*listing.skipped, *twins),
-        tuple(denied),
+        (*denied, *unread_storage(listing.reached)),
         any(path.suffix != ".tar" for path in paths),
         frozenset(listing.broken),
         tuple(damaged_maps(listing.maps, state.layout.major)),
