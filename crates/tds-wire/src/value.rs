@@ -304,7 +304,11 @@ mod tests {
 
     #[test]
     fn a_text_of_bytes_is_read_in_the_code_page_of_its_collation() {
-        let latin = [[9, 4, 0xd0, 0, 0x34], [7, 4, 0xd0, 0, 0], [0x0a, 0x0c, 0xd0, 0, 0]];
+        let latin = [
+            [9, 4, 0xd0, 0, 0x34],
+            [7, 4, 0xd0, 0, 0],
+            [0x0a, 0x0c, 0xd0, 0, 0],
+        ];
         for collation in latin {
             let read = in_code_page(collation, b"\x80 5 \x96 \x93x\x94 \xe9\xc3\xa9 \x99");
             assert_eq!(read.as_deref(), Some("€ 5 – “x” éÃ© ™"));
