@@ -111,8 +111,8 @@ fn as_text(column: &Column, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A text of bytes in the code page of a collation: of a sort order of earlier servers', else of its
-/// language's.
+/// A text of bytes in the code page of a collation: that of its sort order, as earlier servers have
+/// it, else of its language.
 fn in_code_page(collation: Collation, bytes: &[u8]) -> Option<String> {
     let [language, country, _, flags, order] = collation;
     if bytes.is_ascii() || flags & UTF8 != 0 {
