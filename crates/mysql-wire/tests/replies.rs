@@ -249,7 +249,12 @@ fn columns_of_texts_are_told_from_those_of_numbers() {
         (ColumnType::MYSQL_TYPE_NEWDECIMAL, false),
         (ColumnType::MYSQL_TYPE_DATE, false),
     ] {
-        let head = [packet(&[1]), column("v", kind, ColumnFlags::empty()), end(0)].concat();
+        let head = [
+            packet(&[1]),
+            column("v", kind, ColumnFlags::empty()),
+            end(0),
+        ]
+        .concat();
         let mut scanner = Scanner::new();
         scanner.expect_result(false);
         scanner.capture_results();

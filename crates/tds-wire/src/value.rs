@@ -111,8 +111,8 @@ fn as_text(column: &Column, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// A text of bytes in the code page of a collation: of a sort order of earlier servers', else of its
-/// language's.
+/// A text of bytes in the code page of a collation: that of its sort order, as earlier servers have
+/// it, else of its language.
 fn in_code_page(collation: Collation, bytes: &[u8]) -> Option<String> {
     let [language, country, _, flags, order] = collation;
     if bytes.is_ascii() || flags & UTF8 != 0 {
@@ -304,7 +304,11 @@ mod tests {
 
     #[test]
     fn a_text_of_bytes_is_read_in_the_code_page_of_its_collation() {
-        let latin = [[9, 4, 0xd0, 0, 0x34], [7, 4, 0xd0, 0, 0], [0x0a, 0x0c, 0xd0, 0, 0]];
+        let latin = [
+            [9, 4, 0xd0, 0, 0x34],
+            [7, 4, 0xd0, 0, 0],
+            [0x0a, 0x0c, 0xd0, 0, 0],
+        ];
         for collation in latin {
             let read = in_code_page(collation, b"\x80 5 \x96 \x93x\x94 \xe9\xc3\xa9 \x99");
             assert_eq!(read.as_deref(), Some("€ 5 – “x” éÃ© ™"));

@@ -177,7 +177,7 @@ def test_what_writes_is_known_by_its_tree(text: str, writes: bool) -> None:
         ("CREATE FOREIGN TABLE a (b int) SERVER c", False),
         ("GRANT SELECT ON t TO a", False), ("ALTER TABLE a RENAME TO b", False),
         ("SELECT 'pg_reload_conf()'", False), ("SELECT pg_reload_conf FROM t", False),
-        ("SELECT * FROM pg_replication_slots", False), ("SELECT pg_try_advisory_lock(1)", False),
+        ("SELECT * FROM pg_replication_slots", False), ("SELECT pg_advisory_xact_lock(1)", False),
         ("SELECT pg_stat_get_db_stat_reset_time(1)", False), ("SELECT pg_backend_pid()", False),
         ("SELECT * FROM pg_stat_replication_slots", False), ("DO $$BEGIN END$$", False),
     ],

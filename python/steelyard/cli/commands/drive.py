@@ -9,7 +9,6 @@ import typer
 from steelyard.cli.options import drive_parameters as parameter
 from steelyard.model.errors import UsageError
 
-
 _ORDER = f"{__name__}.order"
 
 

@@ -46,7 +46,7 @@ def without_workers(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
 
 _NODE = re.compile(r"citus(?:_internal|_rebalancer|_run_command)?(?: gpid=\d+)?")
 """What Citus calls its own connections (application_name)."""
-_BEGIN, _OPERATOR = "assign_distributed_transaction_id(", "OPERATOR(pg_catalog."
+_BEGIN, _OPERATOR = "assign_distributed_transaction_id(", "OPERATOR("
 _SHARD = re.compile(r"_[1-9]\d{5,}\b")
 """Citus numbers shards behind the names of their tables (orders_102008), and writes operators of
 queries on them with their schema."""

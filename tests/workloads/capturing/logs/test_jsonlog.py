@@ -97,7 +97,7 @@ def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
     for few in (strange, "".join(others[:3])):
         assert outcomes(tmp_path, own + few) == counted
     for many in (strange + "".join(others[:3]), "".join(others[:4]) + '{"level": "info"}\n' * 99):
-        with pytest.raises(UsageError, match="[46] (statements are|of its objects have)"):
+        with pytest.raises(UsageError, match=r"[46] (statements are|of its objects have)"):
             entries(tmp_path, own + many)
 
 
