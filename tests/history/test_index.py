@@ -8,6 +8,7 @@ import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -144,6 +145,18 @@ def test_a_verdict_of_another_weighing_is_named(keep: Keep, records: Path) -> No
     said = [*reasons(records).values()]
     assert "its seed is 99, that of the plan 1" in said[0]
     assert "somebody against on is no contrast of its plan" in said[1]
+
+
+def test_a_contrast_of_two_arms_that_the_study_does_not_compare_is_of_another_weighing(
+    keep: Keep, records: Path
+) -> None:
+    def with_pair(verdict: dict[str, Any]) -> dict[str, Any]:
+        [line] = verdict["contrasts"]
+        return {**verdict, "pairs": [{**line, "arm": line["control"], "control": line["arm"]}]}
+
+    change(keep(1) / "verdict.json", with_pair)
+    [said] = reasons(records).values()
+    assert "on against off is no contrast of its plan" in said
 
 
 @pytest.mark.parametrize("name", ["plan.json", "study.toml", "verdict.json"])

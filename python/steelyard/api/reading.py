@@ -63,7 +63,7 @@ def _weighing(record: Record) -> Weighing:
             name: _arm(name, name == names[0], entry, facts.get(name), values.get(name))
             for name in names
         },
-        contrasts=tuple(_pair(line) for line in verdict.contrasts) if verdict else (),
+        contrasts=tuple(_pair(line) for line in verdict.every_contrast) if verdict else (),
         sentence=verdict.sentence if verdict else "",
     )
 

@@ -60,7 +60,8 @@ class ContrastEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """An arm against the control on one metric: estimate, interval, verdict and doubts."""
+    """An arm against the control, or against another arm that the study compares it with, on one
+    metric: estimate, interval, verdict and doubts."""
 
     arm: str
     control: str
@@ -122,6 +123,7 @@ class Weighing:
     arms: Mapping[str, WeighedArm]
     """By name, the control first."""
     contrasts: tuple[Contrast, ...]
+    """Against the control first."""
     sentence: str
     """The verdict in words; empty where there is none."""
 

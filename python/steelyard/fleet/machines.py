@@ -19,6 +19,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval, welch
 from steelyard.fleet.hosts import host_names
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
+from steelyard.history.question import place_of_arm
 from steelyard.model.estimate import Interval
 from steelyard.model.price import Price, parse_price
 from steelyard.model.units import percent_of_log
@@ -199,11 +200,12 @@ def _machines(
     for reading in entry.readings:
         if reading.verdict == "invalid" or not _has_throughput(reading):
             continue
-        for arm, prefix, values in (
-            (reading.control, "control", reading.control_values),
-            (reading.arm, f"arm[{reading.arm}]", reading.arm_values),
+        for arm, values in (
+            (reading.control, reading.control_values),
+            (reading.arm, reading.arm_values),
         ):
-            configuration = _configuration(entry, prefix, entry.builds.get(arm, KnownBuild()))
+            place = place_of_arm(entry.keys, arm)
+            configuration = _configuration(entry, place, entry.builds.get(arm, KnownBuild()))
             if configuration in configurations:
                 continue
             configurations.add(configuration)
@@ -229,14 +231,14 @@ def _price(entry: Entry, values: ArmValues, prices: Mapping[str, Price]) -> Pric
     return parse_price(values.price) if values.price else None
 
 
-def _configuration(entry: Entry, prefix: str, build: KnownBuild) -> Configuration:
-    """What an arm did: keys of the study that are of the work, and its own."""
+def _configuration(entry: Entry, place: str, build: KnownBuild) -> Configuration:
+    """What an arm did: keys of the study that are of the work, and its own, below `place`."""
     keys = {"version": " ".join(filter(None, (build.version, build.origin))) or "not known"}
     keys["layout"] = entry.layout
     keys[_TEXTS] = entry.script_texts or "not kept"
     for key, value in entry.keys.items():
-        if key.startswith(f"{prefix}."):
-            arm_key = key.removeprefix(f"{prefix}.")
+        if key.startswith(f"{place}."):
+            arm_key = key.removeprefix(f"{place}.")
             if arm_key not in _NOT_OF_THE_ARM:
                 keys[arm_key] = value
         elif key not in _NOT_OF_THE_WORK and not key.startswith(_OF_ARMS_OR_EFFORT):

@@ -4,8 +4,8 @@ Two contrasts ask the same question when their studies have the same name and th
 these left out: which builds the arms are (version, directory), how much is measured (budget,
 margin, planned ends, loads, driver threads, whether statements are timed), where processes are
 placed, titles, and the state of one's own data. Only the keys of the two arms of the contrast
-count. A key at its default is as one that is not given, so that keys of later versions separate no
-older records.
+count, whether one of them is the control or not. A key at its default is as one that is not given,
+so that keys of later versions separate no older records.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ _LEFT_OUT = frozenset(
         ),
     }
 )
+_BESIDES = frozenset({"arm.against", "control.against"})
+"""Of two arms, what made them a pair."""
 _DIGITS = 8
 
 
@@ -50,6 +52,11 @@ class Point:
 
     entry: Entry
     reading: KnownReading
+
+    @property
+    def question_keys(self) -> Mapping[str, str]:
+        """The keys of its study that make the question."""
+        return keys_of_question(self.entry.keys, self.reading.arm, self.reading.control)
 
 
 @dataclass(frozen=True)
@@ -88,23 +95,35 @@ def keys_of(study: Study) -> Mapping[str, str]:
     return keys
 
 
-def question_name(study: Study, arm: Arm, metric: str) -> str:
-    """The name of the question that a contrast answers."""
-    name, control = arm.role or arm.name, study.control.role or study.control.name
-    keys = keys_of_question(keys_of(study), arm.name)
+def question_name(study: Study, arm: Arm, metric: str, base: Arm | None = None) -> str:
+    """The name of the question that a contrast answers. `base`: another arm that `arm` is compared
+    with; None: the control."""
+    other = base or study.control
+    name, control = arm.role or arm.name, other.role or other.name
+    keys = keys_of_question(keys_of(study), arm.name, other.name)
     identity = json.dumps([study.name, name, control, metric, sorted(keys.items())])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
     return f"{slug.strip('-.').lower()}-{digest}"
 
 
-def keys_of_question(keys: Mapping[str, str], arm: str) -> Mapping[str, str]:
-    """The keys of a study that make its question: those of `arm` are named `arm.…`."""
+def place_of_arm(keys: Mapping[str, str], name: str) -> str:
+    """Below which of its keys a study has those of an arm, or of the control: `"arm[off]"`."""
+    place = f"arm[{name}]"
+    return place if f"{place}.name" in keys else "control"
+
+
+def keys_of_question(keys: Mapping[str, str], arm: str, control: str) -> Mapping[str, str]:
+    """The keys of a study that make its question: those of `arm` are named `arm.…`, and those of
+    what it is compared with `control.…`, also where that is another arm."""
+    sides = {f"{place_of_arm(keys, control)}.": "control.", f"arm[{arm}].": "arm."}
+    left_out = _LEFT_OUT if "control." in sides else _LEFT_OUT | _BESIDES
     question_keys = {}
     for key, value in keys.items():
-        own_place = f"arm[{arm}]."
-        name = f"arm.{key.removeprefix(own_place)}" if key.startswith(own_place) else key
-        if not (name in _LEFT_OUT or name.startswith(("arm[", "budget."))):
+        place = next((place for place in sides if key.startswith(place)), "")
+        name = sides[place] + key.removeprefix(place) if place else key
+        of_others = not place and key.startswith(("arm[", "control."))
+        if not (of_others or name in left_out or name.startswith("budget.")):
             question_keys[name] = value
     return question_keys
 
@@ -169,9 +188,7 @@ def _labels(newest: Mapping[str, Point]) -> dict[str, str]:
         alike.setdefault(f"{point.entry.study}: {point.reading.pair}", []).append(name)
     labels = {}
     for plain, names in alike.items():
-        question_keys = {
-            n: keys_of_question(newest[n].entry.keys, newest[n].reading.arm) for n in names
-        }
+        question_keys = {name: newest[name].question_keys for name in names}
         apart = _distinguishing_keys(list(question_keys.values()))
         for name in names:
             parts = [f"{key} = {question_keys[name].get(key, 'default')}" for key in apart]

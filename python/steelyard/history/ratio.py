@@ -22,7 +22,7 @@ import numpy as np
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
-from steelyard.history.question import Point, keys_of_question
+from steelyard.history.question import Point
 from steelyard.model.files.shortened import apart
 from steelyard.model.units import format_percent, percent_of_log
 
@@ -94,7 +94,7 @@ def shared_parts(entry: Entry, reading: KnownReading) -> Mapping[str, str]:
         ),
         **{
             key: value
-            for key, value in keys_of_question(entry.keys, reading.arm).items()
+            for key, value in Point(entry, reading).question_keys.items()
             if not key.startswith(_OF_ARMS) and key != "control.name"
         },
     }

@@ -150,9 +150,11 @@ def _require_together(directory: Path, plan: Plan, study: Study, verdict: Verdic
             f'verdict.json in "{directory}" is of another weighing: its seed is {verdict.seed}, '
             f"that of the plan {plan.seed}"
         )
-    arm_names = {arm.name for arm in study.every_arm}
-    for contrast in verdict.contrasts:
-        if not {contrast.arm, contrast.control} <= arm_names or contrast.control != plan.control:
+    names = {arm.name for arm in study.every_arm}
+    planned = {(name, plan.control) for name in names if plan.control in names}
+    planned |= {(arm.name, base.name) for arm in study.arms if (base := study.base_of(arm))}
+    for contrast in verdict.every_contrast:
+        if (contrast.arm, contrast.control) not in planned:
             raise RecordError(
                 f'verdict.json in "{directory}" is of another weighing: {contrast.pair} is no '
                 "contrast of its plan and study"
@@ -212,14 +214,16 @@ def _readings(study: Study, verdict: Verdict | None) -> tuple[KnownReading, ...]
     if verdict is None:
         return ()
     return tuple(
-        _reading(line, question_name(study, arms[line.arm], line.metric), verdict)
-        for line in verdict.contrasts
+        _reading(
+            line, question_name(study, arms[line.arm], line.metric, arms.get(line.control)), verdict
+        )
+        for line in verdict.every_contrast
         if line.arm in arms
     )
 
 
-def _scripts(verdict: Verdict, arm: str) -> tuple[KnownScript, ...]:
-    rows = [row for row in verdict.scripts if row.arm == arm]
+def _scripts(verdict: Verdict, line: ContrastLine) -> tuple[KnownScript, ...]:
+    rows = [row for row in verdict.scripts if (row.arm, row.control) == (line.arm, line.control)]
     names = KnownScript.model_fields
     return tuple(KnownScript(**{name: getattr(row, name) for name in names}) for row in rows)
 
@@ -279,7 +283,7 @@ def _reading(line: ContrastLine, question: str, verdict: Verdict) -> KnownReadin
         sentence=line.sentence,
         doubts=tuple(dict.fromkeys(threat.name for threat in line.threats)),
         true_percent=line.true_percent,
-        scripts=_scripts(verdict, line.arm),
+        scripts=_scripts(verdict, line),
         control_values=control_values,
         arm_values=arm_values,
     )

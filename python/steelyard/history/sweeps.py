@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from steelyard.history.entry import Entry
-from steelyard.history.question import QuestionHistory, keys_of_question
+from steelyard.history.question import QuestionHistory
 from steelyard.study.change import short_key
 
 
@@ -61,10 +61,7 @@ def sweeps_of(
 def _sweep(sweep: str, questions: Sequence[QuestionHistory]) -> SweepOfQuestions:
     by_value = {value_of(question.newest.entry): question for question in questions}
     records = {value: question.newest.entry for value, question in by_value.items()}
-    question_keys = [
-        keys_of_question(question.newest.entry.keys, question.newest.reading.arm)
-        for question in by_value.values()
-    ]
+    question_keys = [question.newest.question_keys for question in by_value.values()]
     names = sorted({key for keys in question_keys for key in keys})
     apart = [name for name in names if len({keys.get(name) for keys in question_keys}) > 1]
     return SweepOfQuestions(

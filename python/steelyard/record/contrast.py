@@ -1,4 +1,4 @@
-"""An arm against the control, judged, as verdict.json keeps it.
+"""An arm against the control, or against another arm, judged, as verdict.json keeps it.
 
 Percents are (arm / control - 1) * 100 of the metric itself; None is unbounded or unknown.
 """
@@ -80,6 +80,10 @@ class LatencyPair(Protocol):
     @property
     def arm(self) -> str:
         """The arm."""
+
+    @property
+    def control(self) -> str:
+        """What it is compared with."""
 
     @property
     def quantile(self) -> float:
@@ -256,16 +260,21 @@ def median_throughput(details: ContrastDetails, arm: str) -> float | None:
 def control_and_arm_values(
     contrast: ContrastLine, latency: Iterable[LatencyPair]
 ) -> tuple[ArmValues, ArmValues]:
-    """Of the control and of the arm, by the quantiles of the whole mix."""
-    rows = [row for row in latency if row.arm == contrast.arm]
+    """Of the control and of the arm, by the quantiles of the whole mix: of two arms those that each
+    has beside the control."""
+    sides: dict[str, dict[float, float]] = {contrast.control: {}, contrast.arm: {}}
+    for row in latency:
+        if row.arm == contrast.arm and row.control == contrast.control:
+            sides[row.control][row.quantile] = row.control_us
+        if row.arm in sides:
+            sides[row.arm][row.quantile] = row.arm_us
     return (
         _arm_values(
             _throughput(contrast, contrast.control, contrast.control_throughput),
-            {row.quantile: row.control_us for row in rows},
+            sides[contrast.control],
         ),
         _arm_values(
-            _throughput(contrast, contrast.arm, contrast.arm_throughput),
-            {row.quantile: row.arm_us for row in rows},
+            _throughput(contrast, contrast.arm, contrast.arm_throughput), sides[contrast.arm]
         ),
     )
 

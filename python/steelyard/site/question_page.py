@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from steelyard.history.entry import Entry
-from steelyard.history.question import Point, QuestionHistory, keys_of_question, machines_of
+from steelyard.history.question import Point, QuestionHistory, machines_of
 from steelyard.history.trend import LevelStep, QuestionTrend, TrendPoint, trend_of
 from steelyard.model.units import percent_of_log
 from steelyard.report.charts.drawing import WIDE, Drawing, both_widths
@@ -115,7 +115,7 @@ def show_question(question: QuestionHistory, reports: Mapping[str, str]) -> Ques
         at=utc(newest.entry.at),
         report=_above(reports.get(newest.entry.path, "")),
         machines=tuple(_machine(question, machine, reports) for machine in machines_of(question)),
-        keys=tuple(sorted(keys_of_question(newest.entry.keys, reading.arm).items())),
+        keys=tuple(sorted(newest.question_keys.items())),
         doubts=reading.doubts,
     )
 

@@ -55,6 +55,16 @@ def test_contrasts_and_threats_stand_as_the_record_has_them() -> None:
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
 
 
+def test_an_arm_that_was_compared_with_another_one_too_is_among_them() -> None:
+    pair = {**CONTRAST, "arm": "new", "control": "off", "sentence": "new is slower than off"}
+    found = recorded(verdict(CONTRAST, pairs=[pair]))
+    assert found.to_json()["contrasts"] == [CONTRAST, pair]
+    assert "new is slower than off" in render_saved_verdict(found, 100)
+    for pairs in (3, {}, [{**pair, "verdict": "odd"}]):
+        with pytest.raises(NumbersError, match="is none of a verdict of Steelyard"):
+            recorded(verdict(CONTRAST, pairs=pairs))
+
+
 def test_what_is_shown_is_the_records_own_sentence_interval_and_threats() -> None:
     said = render_saved_verdict(recorded(verdict(CONTRAST)), 100)
     assert said.startswith("? INCONCLUSIVE\noff against on reads −3.0 % [unbounded, +4.2].\n")

@@ -41,7 +41,7 @@ class SavedVerdict:
     source: str
     study: str
     contrasts: tuple[Json, ...]
-    """As the record has them."""
+    """As the record has them, those of two arms last."""
     times: tuple[TimeParts, ...] = ()
     """Where the time of a transaction goes, where it says so."""
 
@@ -75,17 +75,21 @@ def read_verdict(document: Document) -> SavedVerdict:
         raise source.error(
             "more than one verdict of Steelyard", position, hint="Name one file each."
         )
-    for number, contrast in enumerate(value["contrasts"]):
-        _check(document, contrast, ("contrasts", number))
+    pairs = value.get("pairs", [])
+    if not isinstance(pairs, list):
+        _check(document, None, ("pairs",))
+    for key, contrasts in (("contrasts", value["contrasts"]), ("pairs", pairs)):
+        for number, contrast in enumerate(contrasts):
+            _check(document, contrast, (key, number))
     if not value["contrasts"]:
         raise source.error("a verdict without a contrast", document.place(0, ("contrasts",)))
     plain = _plain(value)
     first, *others = plain["contrasts"]
     if "sentence" not in first and isinstance(plain.get("sentence"), str):
         first = {**first, "sentence": plain["sentence"]}  # older records have it beside them
-    return SavedVerdict(
-        source.name, str(plain["study"]), (first, *others), _times(document, plain.get("time", []))
-    )
+    every = (first, *others, *plain.get("pairs", []))
+    times = _times(document, plain.get("time", []))
+    return SavedVerdict(source.name, str(plain["study"]), every, times)
 
 
 def _times(document: Document, value: Any) -> tuple[TimeParts, ...]:
