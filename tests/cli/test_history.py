@@ -68,6 +68,9 @@ def test_a_sweep_is_listed_once_with_its_curve(forked: Steelyard, tmp_path: Path
     assert lines[1] == "  off against on  ▁▂█"
     assert [line.split()[0] for line in lines[2:]] == ["8", "32", "256"]
     assert lines[4].startswith("    256  faster        +7.")
+    some = forked("history", "list", "--verdict", "faster").stdout.splitlines()
+    assert some[0].endswith(": a sweep of 3 points, 2 of them listed")
+    assert [line.split()[0] for line in some[2:]] == ["32", "256"]
 
 
 def test_points_of_a_sweep_over_sizes_stand_in_its_order(forked: Steelyard, tmp_path: Path) -> None:

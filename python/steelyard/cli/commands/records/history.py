@@ -86,7 +86,7 @@ def list_history(
             json.dumps({"records": rows, "unread": [refused.to_json() for refused in index.unread]})
         )
         return
-    typer.echo("\n".join(history_lines(entries, index.unread_summary, of=len(index.entries))))
+    typer.echo("\n".join(history_lines(entries, index.unread_summary, index.entries)))
 
 
 @sub.command("compare")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from steelyard.history.entry import Entry, KnownReading, Unread
@@ -11,15 +12,19 @@ from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_reading
 
 
-def history_lines(entries: Sequence[Entry], unread: Sequence[Unread], of: int = 0) -> Iterator[str]:
-    """The printed lines of a history, the newest record first; `of` how many these were chosen."""
+def history_lines(
+    entries: Sequence[Entry], unread: Sequence[Unread], chosen_from: Sequence[Entry]
+) -> Iterator[str]:
+    """The printed lines of a history, the newest record first; `chosen_from`: with those that a
+    filter left out."""
+    points = Counter(entry.sweep for entry in chosen_from)
     sweeps: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         sweeps.setdefault(entry.sweep, []).append(entry)
     for entry in reversed(entries):
         if len(sweeps[entry.sweep]) > 1 and entry.sweep:
             if entry is sweeps[entry.sweep][0]:
-                yield from _sweep(entry.sweep, sweeps[entry.sweep])
+                yield from _sweep(entry.sweep, sweeps[entry.sweep], points[entry.sweep])
             continue
         yield f"{_when(entry)}  {entry.path}"
         if entry.sweep:
@@ -33,7 +38,7 @@ def history_lines(entries: Sequence[Entry], unread: Sequence[Unread], of: int = 
                 f"{reading_words(reading)}{_doubts(reading)}"
             )
     if not entries:
-        yield f"no record of {of} fits" if of else "no records"
+        yield f"no record of {len(chosen_from)} fits" if chosen_from else "no records"
     if unread:
         yield ""
         yield f"not read ({len(unread)}; the others stand)"
@@ -46,9 +51,10 @@ def _when(entry: Entry) -> str:
     return f"{iso(entry.at).replace('T', ' ').removesuffix('Z')}{unsure}"
 
 
-def _sweep(sweep: str, entries: Sequence[Entry]) -> Iterator[str]:
-    """All points of a sweep: a curve an arm, then a line a point."""
-    yield f"{_when(entries[0])}  {sweep}: a sweep of {len(entries)} points"
+def _sweep(sweep: str, entries: Sequence[Entry], whole: int) -> Iterator[str]:
+    """The points of a sweep that are listed, of so many: a curve an arm, then a line a point."""
+    some = f", {len(entries)} of them listed" if len(entries) < whole else ""
+    yield f"{_when(entries[0])}  {sweep}: a sweep of {whole} points{some}"
     by_value = {value_of(entry): entry for entry in entries}
     ordered = {value: by_value[value] for value in in_order(by_value)}
     for value, entry in ordered.items():
