@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ from scipy.stats import t
 from steelyard.history.index import History
 from steelyard.site import compared
 from steelyard.site.compared import compared_facts
+from steelyard.site.pages import build_site
 
 
 def facts_of(history: History) -> dict[str, Any]:
@@ -44,3 +46,15 @@ def test_of_very_many_records_the_page_knows_the_newest(
     monkeypatch.setattr(compared, "MOST_RECORDS", 3)
     told = facts_of(history)
     assert (len(told["records"]), told["left_out"]) == (3, len(history.entries) - 3)
+
+
+def test_a_page_that_does_not_list_all_records_says_of_how_many_and_what_compares_the_others(
+    history: History, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = "steelyard history compare FIRST SECOND</code> compares any two"
+    whole = build_site(history, tmp_path / "whole").folder / "compare.html"
+    assert words not in whole.read_text(encoding="utf-8")
+    monkeypatch.setattr(compared, "MOST_RECORDS", 3)
+    cut = build_site(history, tmp_path / "cut").folder / "compare.html"
+    counts = f"The newest 3 of {len(history.entries)} records are listed; <code>"
+    assert f"{counts}{words}" in cut.read_text(encoding="utf-8")

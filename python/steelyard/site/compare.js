@@ -234,6 +234,8 @@
     return alike.length ? alike : every;
   }
 
+  const absent = facts.left_out ? "Not among the records listed here" : "No such record";
+
   function show() {
     const asked = new URLSearchParams(location.hash.slice(1));
     const first = records.get(asked.get("a"));
@@ -243,7 +245,7 @@
     result.replaceChildren();
     for (const name of ["a", "b"]) {
       if (asked.get(name) && !records.has(asked.get(name)))
-        result.append(element("p", `No such record: ${asked.get(name)}`, "warn"));
+        result.append(element("p", `${absent}: ${asked.get(name)}`, "warn"));
     }
     if (!first || !second) return;
     for (const [one, other] of pairs(first, second)) {
@@ -268,8 +270,6 @@
     form.elements[name].append(new Option("choose a record", ""));
     for (const one of facts.records) form.elements[name].append(new Option(one.label, one.path));
   }
-  if (facts.left_out)
-    form.append(element("p", `${facts.left_out} older records are not listed.`, "quiet"));
   form.addEventListener("change", keep);
   document.getElementById("swap").addEventListener("click", () => {
     const { a, b } = form.elements;

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -89,7 +90,7 @@ class ComparedFacts(BaseModel):
     """Of t at (1 + confidence) / 2 with 1, 2, … degrees of freedom, and of the normal at last."""
 
 
-def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> object:
+def compared_facts(entries: Sequence[Entry], reports: Mapping[str, str]) -> dict[str, Any]:
     """As JSON holds it; `reports`: path of a record → the address of its report, or empty."""
     from scipy.special import ndtri
 

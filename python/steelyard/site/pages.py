@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -202,10 +203,11 @@ def _machines(ranking: WhichMachine, reports: Mapping[str, str]) -> str:
     return _page("machines.html.j2", "keys.js", up="", shown=machines)
 
 
-def _compare(facts: object) -> str:
+def _compare(facts: Mapping[str, Any]) -> str:
     # "<" would end the element that holds it.
     text = json.dumps(facts).replace("<", "\\u003c")
-    return _page("compare.html.j2", "compare.js", up="", facts=Markup(text))
+    counts = {"listed": len(facts["records"]), "left_out": facts["left_out"]}
+    return _page("compare.html.j2", "compare.js", up="", facts=Markup(text), **counts)
 
 
 def policy(*scripts: str) -> str:
