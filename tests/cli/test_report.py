@@ -71,3 +71,27 @@ def test_json_without_judging_again_is_refused(app: typer.Typer, tmp_path: Path)
 def test_a_directory_that_is_no_record_is_refused(app: typer.Typer, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [str(tmp_path)])
     assert isinstance(result.exception, RecordError)
+
+
+@pytest.mark.parametrize(
+    ("files", "records", "detail"),
+    [
+        (("sweep.json", "report.html"), ("points/32", "points/8"), "its page is report.html in it"),
+        (("sweep.json",), ("points/8",), "There is no plan.json in it."),
+        (("search.json", "study.toml"), ("confirmation", "round-01"), "no plan.json in it."),
+        ((), ("2026-03-01T120000Z", "latest"), "no plan.json in it."),
+    ],
+)
+def test_of_a_folder_that_has_records_below_it_one_of_them_is_named(
+    app: typer.Typer, tmp_path: Path, files: tuple[str, ...], records: tuple[str, ...], detail: str
+) -> None:
+    for record in records:
+        (tmp_path / record).mkdir(parents=True)
+        (tmp_path / record / "plan.json").write_text("{}")
+    for file in files:
+        (tmp_path / file).write_text("{}")
+    refused = CliRunner().invoke(app, [str(tmp_path)]).exception
+    assert isinstance(refused, RecordError)
+    assert detail in str(refused.detail)
+    assert f"{len(records)} record" in str(refused.hint)
+    assert str(refused.hint).endswith(f": {tmp_path / records[0]}")

@@ -24,6 +24,8 @@ from steelyard.model.errors import RecordError
 from steelyard.model.files.bounded_json import JsonError, open_regular, parse_json, read_json
 from steelyard.model.files.own_directory import OWN_MODE, OwnDirectory
 from steelyard.model.secrets.redaction import redacted_json
+from steelyard.model.units import counted
+from steelyard.record.sweep import SWEEP_FILE
 
 PLAN = "plan.json"
 
@@ -89,15 +91,7 @@ class Record:
         """An existing record, to be read or continued; raises RecordError when it is none."""
         directory = _behind_latest(directory)
         if not (directory / PLAN).is_file():
-            unplanned = (directory / STUDY_FILE).is_file()
-            raise RecordError(
-                f'not a record: "{directory}"',
-                detail="There is no plan.json in it."
-                + (" The weighing was stopped before it was planned." if unplanned else ""),
-                hint=f"Weigh anew: steelyard weigh {shlex.quote(str(directory / STUDY_FILE))}"
-                if unplanned
-                else None,
-            )
+            raise _not_a_record(directory)
         record = cls(directory)
         record_format = record.read(PLAN).get("format", 1)
         if not isinstance(record_format, int) or record_format > FORMAT:
@@ -197,6 +191,22 @@ class Record:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
+
+
+def _not_a_record(directory: Path) -> RecordError:
+    """What is said of a folder without a plan: that of a sweep, a search or a study has records
+    below it."""
+    plans = sorted(plan for depth in ("*", "*/*") for plan in directory.glob(f"{depth}/{PLAN}"))
+    detail, hint = "There is no plan.json in it.", None
+    if plans:
+        first = shlex.quote(str(plans[0].parent))
+        hint = f"Name a record below it, of {counted(len(plans), 'records')}: {first}"
+        if (directory / SWEEP_FILE).is_file() and (directory / "report.html").is_file():
+            detail += " It is the folder of a sweep: its page is report.html in it."
+    elif (directory / STUDY_FILE).is_file():
+        detail += " The weighing was stopped before it was planned."
+        hint = f"Weigh anew: steelyard weigh {shlex.quote(str(directory / STUDY_FILE))}"
+    return RecordError(f'not a record: "{directory}"', detail=detail, hint=hint)
 
 
 def in_use(noun: str, directory: Path) -> RecordError:
