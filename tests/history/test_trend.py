@@ -69,6 +69,23 @@ def test_a_step_is_settled_by_versions_where_they_differ_else_by_its_two_records
     assert step.settled_by.endswith(command)
 
 
+@pytest.mark.parametrize("kind", ["mysql", "mariadb", "sqlserver"])
+@pytest.mark.parametrize("directories", [("", ""), ("/opt/a/bin", "/opt/b/bin")])
+def test_a_step_of_another_engine_is_settled_by_no_study_of_postgresql(
+    kind: str, directories: tuple[str, str], keep: Keep, records: Path
+) -> None:
+    for day in range(1, 17):
+        late = day > 9
+        build = {"kind": kind, "version": "8.0.2" if late else "8.0.1", "bindir": directories[late]}
+        keep(day, effect=0.06 if late else 0.02, spread=0.004, arm_build=build)
+    question = only_question(records)
+    [step] = trend_of(question, machines_of(question)[0]).steps
+    assert shlex.split(step.settled_by) == [
+        *("steelyard", "history", "compare"),
+        *("checksums/2026-03-09T120000Z", "checksums/2026-03-10T120000Z"),
+    ]
+
+
 def test_without_a_step_it_says_so_and_with_few_weighings_that_it_did_not_look(
     keep: Keep, records: Path
 ) -> None:

@@ -46,6 +46,8 @@ def moment(at: str) -> str:
 class KnownBuild(Frozen):
     """The build that an arm ran on, in its own words; empty where the record does not have it."""
 
+    kind: str = ""
+    """Of engine: "postgres", "mysql"."""
     version: str = ""
     version_number: int = 0
     """As server_version_num: 180004."""

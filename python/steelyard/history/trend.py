@@ -89,18 +89,20 @@ class LevelStep:
 
     @property
     def settled_by(self) -> str:
-        """The command that weighs the two sides against each other."""
+        """The command that weighs the two sides against each other. The studies of two builds and
+        of two versions are PostgreSQL's: other engines' records are compared."""
         builds = [
             side.point.entry.builds.get(side.point.reading.arm, KnownBuild())
             for side in (self.before, self.after)
         ]
         old, new = builds
-        if old.bindir and new.bindir and old.bindir != new.bindir:
+        ours = {old.kind, new.kind} <= {"postgres", ""}
+        if ours and old.bindir and new.bindir and old.bindir != new.bindir:
             directories = ["--control", old.bindir, "--arm", new.bindir]
             return shlex.join(["steelyard", "weigh", "builds", *directories])
         # Packages say more of theirs, which no engine is called by: 18.4 (Debian 18.4-1.pgdg12+1).
         before, after = (build.version.partition(" ")[0] for build in builds)
-        if before and after and before != after:
+        if ours and before and after and before != after:
             versions = ["--set", f"control.version={before}", "--set", f"arm.version={after}"]
             return shlex.join(["steelyard", "weigh", "versions", *versions])
         records = [side.point.entry.path for side in (self.before, self.after)]
