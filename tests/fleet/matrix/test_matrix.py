@@ -64,6 +64,29 @@ def test_cells_are_all_combinations_each_with_a_seed_and_a_name_of_its_own(tmp_p
     assert {cell.name for cell in cells} >= {"mine-18-large-2"}
 
 
+@pytest.mark.parametrize(
+    ("own", "measuring", "turns"),
+    [
+        ("", "5m", "5m"),
+        ("'budget.measuring=3m'", "3m", "5m"),
+        ("' budget . turns = \"4m\"', 'budget.measuring=3m'", "3m", "4m"),
+        ("'budget={turns = \"4m\", epochs = 20}'", "5m", "4m"),
+        ("'budget.epochs=20'", "5m", "5m"),
+    ],
+)
+def test_a_budget_that_is_set_for_a_layout_stands_over_that_of_the_matrix(
+    tmp_path: Path, own: str, measuring: str, turns: str
+) -> None:
+    text = f'studies = ["checksums"]\nbudget = "5m"\nset = [{own}]'
+    [cell] = read_matrix(_file(tmp_path, text)).cells
+    budget = read_study(cell.study, cell.changes).budget
+    minutes = {"3m": 180, "4m": 240, "5m": 300}
+    assert budget.measuring == minutes[measuring] * 10**9
+    assert budget.turns == minutes[turns] * 10**9
+    assert budget.cycles == 300 * 10**9
+    assert budget.epochs == (20 if "epochs" in own else None)
+
+
 @pytest.mark.parametrize("study", ["io-method", "replication", "wal-compression", "aa"])
 def test_a_version_and_a_price_are_of_every_arm_and_leave_none_out(
     tmp_path: Path, study: str
@@ -144,6 +167,7 @@ def test_a_password_in_a_key_that_is_set_is_refused_here(tmp_path: Path) -> None
         ('studies = ["chekcsums"]', "unrecognized study"),
         ('studies = ["aa", "aa"]', 'two weighings would be named "aa-any-1"'),
         ("studies = [", "invalid TOML"),
+        ('studies = ["aa"]\nversions = ["17"]\nset = ["version=18"]', "same thing twice"),
     ],
 )
 def test_what_is_wrong_in_a_matrix_is_named(tmp_path: Path, text: str, words: str) -> None:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from steelyard.model.errors import StudyError
 from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.budget import BUDGETS
+from steelyard.study.change import Table, apply_change, general_first, key_of
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 
@@ -101,6 +102,7 @@ class Matrix(BaseModel):
     prices: dict[str, str] = Field(default_factory=dict)
     """Kind of host → price of one: both arms of its weighings have it."""
     budget: str | None = None
+    """In every layout, but those of which `set` says one."""
     set: tuple[str, ...] = ()
     """KEY=VALUE, as `--set`."""
     seed: Annotated[int, Field(ge=0)] = 1
@@ -172,6 +174,11 @@ def read_matrix(file: Path) -> ReadMatrix:
             f'{file}: "prices": "{unknown[0]}" is none of the kinds of host',
             hint=f"Kinds: {', '.join(matrix.kinds)}.",
         )
+    if matrix.versions and "version" in map(key_of, matrix.set):
+        raise StudyError(
+            f'{file}: "versions" and "version" in "set" say the same thing twice',
+            hint="Leave one of them out.",
+        )
     cells = tuple(_cells(matrix, file.parent))
     names = [cell.name for cell in cells]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -182,8 +189,20 @@ def read_matrix(file: Path) -> ReadMatrix:
     return ReadMatrix(cells, digest)
 
 
+def _budget(matrix: Matrix) -> Iterator[str]:
+    """The budget in every layout, but those of which `set` says one."""
+    table: Table = {}
+    for change in general_first(matrix.set):
+        if key_of(change).startswith("budget"):
+            apply_change(table, change)
+    own = table.get("budget")
+    for key in BUDGETS if matrix.budget else ():
+        if not (isinstance(own, dict) and key in own):
+            yield f"budget.{key}={matrix.budget}"
+
+
 def _cells(matrix: Matrix, folder: Path) -> Iterator[MatrixCell]:
-    common = [*matrix.set, *(f"budget.{key}={matrix.budget}" for key in BUDGETS if matrix.budget)]
+    common = [*matrix.set, *_budget(matrix)]
     every = product(range(matrix.hosts), matrix.studies, matrix.versions or (None,), matrix.kinds)
     for number, (replicate, study, version, kind) in enumerate(every):
         versioned = [] if version is None else [f"version={version}"]  # of every arm
