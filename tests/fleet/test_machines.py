@@ -18,6 +18,7 @@ from steelyard.fleet.machines import WhichMachine, which_machine
 from steelyard.fleet.prices import read_prices
 from steelyard.history.index import read_history
 from steelyard.model.errors import UsageError
+from steelyard.model.latency_goal import METRIC_WORDS, higher_is_better
 from steelyard.model.price import parse_price
 from steelyard.site.pages import build_site
 
@@ -79,6 +80,14 @@ def test_machines_are_ranked_where_they_did_the_same(records: Path) -> None:
         assert second.apart
         assert not group.by_cost
         assert len(group.without_price) == 2
+
+
+@pytest.mark.parametrize("metric", [*METRIC_WORDS, "rate at p99 ≤ 20 ms", "rate at p50 <= 1ms"])
+def test_machines_are_ranked_by_metrics_that_count_work(tmp_path: Path, metric: str) -> None:
+    change_contrast(keep_host_record(tmp_path, 1, "slow", 1.0), metric=metric)
+    ranking = ranked(tmp_path)
+    assert bool(ranking.groups) is higher_is_better(metric)
+    assert bool(ranking.left_out) is not bool(ranking.groups)
 
 
 def test_the_cheaper_machine_comes_first_by_cost(records: Path) -> None:

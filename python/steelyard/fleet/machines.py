@@ -21,6 +21,7 @@ from steelyard.fleet.hosts import host_names
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
 from steelyard.history.question import place_of_arm
 from steelyard.model.estimate import Interval
+from steelyard.model.latency_goal import higher_is_better
 from steelyard.model.price import Price, parse_price
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ArmValues
@@ -187,9 +188,9 @@ def _unfit(entry: Entry) -> str:
 
 
 def _has_throughput(reading: KnownReading) -> bool:
-    counts = reading.metric == "throughput" or reading.metric.startswith("rate at ")
     values = (reading.control_values, reading.arm_values)
-    return counts and all(len(item.epoch_throughput) >= FEWEST_EPOCHS for item in values)
+    enough = all(len(item.epoch_throughput) >= FEWEST_EPOCHS for item in values)
+    return enough and higher_is_better(reading.metric)
 
 
 def _machines(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from steelyard.model.latency_goal import ACCEPTED, LatencyGoal, goal_of
+from steelyard.model.latency_goal import ACCEPTED, LatencyGoal, goal_of, higher_is_better
 from steelyard.model.price import parse_price
 from steelyard.study.address import WHOLE_CYCLES
 from steelyard.study.values import Share, StudyModel
@@ -92,7 +92,7 @@ def require_prices(prices: Mapping[str, str | None], metric: str, *, paced: bool
         raise ValueError(
             f"prices in several currencies ({names}) cannot be compared: give all in one"
         )
-    if metric != "throughput" and goal_of(metric) is None:
+    if not higher_is_better(metric):
         raise ValueError(
             f'decision.metric = "{metric}" counts no transactions per second, which a price is of: '
             'leave out price, or decide by throughput or "rate at p99 ≤ 20ms"'
