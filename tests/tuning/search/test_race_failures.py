@@ -94,7 +94,7 @@ def test_one_that_crashed_cannot_win_whatever_it_did_before(tmp_path: Path, plac
     first = found.trials[0]
     assert first.outcome == "failed: crashed in 1 of 2 epochs"
     assert first.log_ratio is None
-    assert first.to_json()["search_percent"] is None
+    assert first.to_json(found.metric)["search_percent"] is None
     assert found.winner is None
 
 

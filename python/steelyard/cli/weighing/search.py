@@ -55,7 +55,7 @@ def search_lines(best: BestCandidate, width: int) -> list[str]:
     metric = metric_words(best.metric)
     lines = [*wrapped(f"{' in '.join(counts)}; change of {metric} against the control", width, "")]
     lines.append("")
-    lines += [_row(trial) for trial in best.trials]
+    lines += [_row(trial, best.metric) for trial in best.trials]
     lines.append("")
     if best.winner is None or best.confirmed is None:
         failed = all(trial.failed for trial in best.trials)
@@ -68,8 +68,8 @@ def search_lines(best: BestCandidate, width: int) -> list[str]:
     return [*lines, "", f"search  {best.record}"]
 
 
-def _row(trial: Trial) -> str:
-    change = trial.change_percent
+def _row(trial: Trial, metric: str) -> str:
+    change = trial.change_percent(metric)
     reading = "-" if change is None else format_percent(change, 1)
     epochs = counted(len(trial.log_ratios), "epochs")
     return f"{trial.name:<10}{reading:>10}  {epochs}  {trial.outcome}"
@@ -79,7 +79,7 @@ def _shrinkage(winner: Trial, best: BestCandidate) -> str:
     assert best.confirmed is not None
     [line] = [contrast for contrast in best.confirmed.contrasts if contrast.arm == winner.name]
     confirmed = "nothing" if line.estimate_percent is None else reading_text(line)
-    sought = format_percent(winner.change_percent or 0.0, 1)
+    sought = format_percent(winner.change_percent(best.metric) or 0.0, 1)
     low, high = ends_of(line)
     gained = (low or 0) > 0 if line.higher_is_better else (high or 0) < 0
     unproved = "" if gained else "It does not show a gain. "

@@ -116,7 +116,7 @@ class _Race:
             if decided:
                 break
         for trial in tried.values():
-            change = trial.change_percent
+            change = trial.change_percent(self._field.study.decision.metric)
             percent = "-" if change is None else format_percent(change)
             self._say(f"{trial.name}: {percent} in {len(trial.log_ratios)} epochs, {trial.outcome}")
         return list(tried.values())
@@ -252,8 +252,7 @@ def _with(trial: Trial, verdict: Verdict, label: str) -> Trial:
     """With the epochs of a verdict; failed where it was lost in any of them."""
     outcome = outcome_of(verdict, trial.name)
     added = {f"{label} {epoch}": ratio for epoch, ratio in outcome.ratios.items()}
-    ratios = {**trial.ratios, **added}
-    tried = replace(trial, ratios=ratios, higher_is_better=outcome.higher_is_better)
+    tried = replace(trial, ratios={**trial.ratios, **added})
     if outcome.lost is not None:
         return tried.fail(outcome.lost)
     return replace(tried, outcome=RACED if outcome.ratios else UNMEASURED)

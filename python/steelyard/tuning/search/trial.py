@@ -18,6 +18,7 @@ import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import COMPLETE, blamed
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.model.latency_goal import higher_is_better
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import ContrastLine, EpochDetail
 from steelyard.record.frozen import Frozen
@@ -54,8 +55,6 @@ class Trial:
     outcome: str = "under way"
     duelled: bool = False
     """Whether the log ratios are those of a duel, which did not choose the trial."""
-    higher_is_better: bool = True
-    """Whether more of the study's metric is better, which log ratios do not say."""
 
     @property
     def name(self) -> str:
@@ -83,27 +82,27 @@ class Trial:
             return None
         return sum(self.log_ratios) / len(self.log_ratios)
 
-    @property
-    def change_percent(self) -> float | None:
-        """Of the metric against the control, as a verdict reads it: of a time below 0 where it is
-        better."""
+    def change_percent(self, metric: str) -> float | None:
+        """Of the study's metric against the control, as a verdict reads it: of a time below 0 where
+        it is better."""
         ratio = self.log_ratio
         if ratio is None:
             return None
-        return percent_of_log(ratio if self.higher_is_better else -ratio)
+        return percent_of_log(ratio if higher_is_better(metric) else -ratio)
 
     def as_arm(self, control: Arm) -> Arm:
         """The control with its settings above the control's own."""
         settings = {**control.settings, **self.settings}
         return control.model_copy(update={"name": self.name, "settings": settings})
 
-    def to_json(self) -> dict[str, Any]:
-        """As `tune --search --json` gives it. No interval: a search claims nothing of it."""
+    def to_json(self, metric: str) -> dict[str, Any]:
+        """As `tune --search --json` gives it; `metric`: of the study. No interval: a search claims
+        nothing of it."""
         return {
             "number": self.number,
             "settings": dict(self.settings),
             "epochs": len(self.log_ratios),
-            "search_percent": self.change_percent,
+            "search_percent": self.change_percent(metric),
             "outcome": self.outcome,
         }
 
@@ -130,8 +129,8 @@ class BestCandidate:
             "record": self.record,
             "attempts": len(self.trials),
             "weighings": self.weighings,
-            "trials": [trial.to_json() for trial in self.trials],
-            "winner": None if self.winner is None else self.winner.to_json(),
+            "trials": [trial.to_json(self.metric) for trial in self.trials],
+            "winner": None if self.winner is None else self.winner.to_json(self.metric),
             "confirmed": None if self.confirmed is None else self.confirmed.to_json(),
         }
 
@@ -146,8 +145,6 @@ class ArmOutcome:
     """How the arm was lost and in how many epochs; None: it survived all of them."""
     last: str = "no epoch was complete"
     """How the last epoch ended."""
-    higher_is_better: bool = True
-    """Whether more of the metric is better."""
 
 
 def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
@@ -158,7 +155,7 @@ def outcome_of(verdict: Verdict, arm: str) -> ArmOutcome:
             sign = 1.0 if line.higher_is_better else -1.0
             read = enumerate(line.details.d)
             ratios = {epoch: sign * ratio for epoch, ratio in read if ratio is not None}
-            return ArmOutcome(ratios, _lost(line), _last(line), line.higher_is_better)
+            return ArmOutcome(ratios, _lost(line), _last(line))
     return ArmOutcome()
 
 
