@@ -29,8 +29,8 @@ UNPLANNED = "a study without a plan: it was stopped before it was planned"
 UNPRINTABLE = "a folder's name is not UTF-8, or holds control characters: rename it"
 FORMAT = 5
 OUTDATED = (2, 3, 4)
-"""Formats whose entries lack a key of today's, or a contrast of two arms. They still say which files must not have changed;
-the record is read anew."""
+"""Formats whose entries lack a key of today's, or contrasts of two arms. They still say which files
+must not have changed; the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
 """The state file of a matrix of weighings, and the folder beside it that records are fetched to.

@@ -51,10 +51,10 @@ def _when(entry: Entry) -> str:
     return f"{iso(entry.at).replace('T', ' ').removesuffix('Z')}{unsure}"
 
 
-def _sweep(sweep: str, entries: Sequence[Entry], points: int) -> Iterator[str]:
+def _sweep(sweep: str, entries: Sequence[Entry], whole: int) -> Iterator[str]:
     """The points of a sweep that are listed, of so many: a curve an arm, then a line a point."""
-    some = f", {len(entries)} of them listed" if len(entries) < points else ""
-    yield f"{_when(entries[0])}  {sweep}: a sweep of {points} points{some}"
+    some = f", {len(entries)} of them listed" if len(entries) < whole else ""
+    yield f"{_when(entries[0])}  {sweep}: a sweep of {whole} points{some}"
     by_value = {value_of(entry): entry for entry in entries}
     ordered = {value: by_value[value] for value in in_order(by_value)}
     for value, entry in ordered.items():
