@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "target" / "site-source"
 CONFIGURATION = ROOT / "docs" / "site"
 RECORDS = ROOT / "tests" / "records"
 EXAMPLES = ("checksums", "read-after-insert", "queries", "three-arms", "versions")
@@ -199,11 +200,10 @@ def faults_of(site: Path) -> Iterator[str]:
 
 def build(site: Path) -> list[str]:
     """The whole site; what is wrong with it."""
-    source = site.with_name(f"{site.name}-source")
-    lay_out(source)
+    lay_out(SOURCE)
     shutil.rmtree(site, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
-    done = subprocess.run([*command, "-j", "2", str(source), str(site)], check=False)
+    done = subprocess.run([*command, "-j", "2", str(SOURCE), str(site)], check=False)
     if done.returncode:
         return ["Sphinx refused the pages, as it said above"]
     shutil.rmtree(site / ".doctrees", ignore_errors=True)
