@@ -178,7 +178,7 @@ def _case(kind: str, number: int) -> Case:
         return Case(kind, number, budget=BUDGET if kind == "alike" else LENGTH)
     if kind == "stall":
         overrides = (
-            f"arm.weight.stall={STALL_PROBABILITY}",
+            f"arm.weight.stall={STALL_PROBABILITY:.4%}",
             f"arm.weight.stall_time={STALL_MS}ms",
             f"workload.clients={STALL_CLIENTS}",
         )

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from own_cache import open_directory
 from steelyard.engines.postgres.intake.dumps.format import recognise
+from steelyard.engines.postgres.intake.dumps.rules import _CONNECT
 from steelyard.engines.postgres.intake.place import inspect_source
-from steelyard.engines.postgres.intake.restoring import _CONNECT
 from steelyard.model.errors import SteelyardError, UsageError
 from thinned import thinned
 

@@ -54,7 +54,7 @@ def test_words_for_what_is_no_arm_are_refused_with_the_near_one(
     assert refused.value.hint == hint
     (minimal.parent / "plan.json").write_text("{}")
     recorded = minimal.rename(minimal.with_name("study.toml"))
-    assert read_study(str(recorded)).answer.keys() == {name}, "of a record, whose arms may be fewer"
+    assert read_study(str(recorded)).answer == {}, "of a record, whose arms may be fewer"
 
 
 @pytest.mark.parametrize(

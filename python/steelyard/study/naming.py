@@ -136,6 +136,13 @@ def renamed(study: Study, usual: Study) -> Study:
     return with_names(_with_arms(study.model_copy(update={"answer": answer}), arms))
 
 
+def answering_arms(study: Study) -> Study:
+    """The study without words for arms that were left out."""
+    arms = {name for arm in study.arms for name in (arm.name, arm.role)}
+    answer = {name: words for name, words in study.answer.items() if name in arms}
+    return study.model_copy(update={"answer": answer})
+
+
 def clean_name(text: str) -> str:
     """The words as an arm may be named; empty where no letter of them may stand in a name."""
     name = _NOT_IN_NAMES.sub("_", text).rstrip("_").lstrip("_=:@%~*]+-.")

@@ -34,7 +34,7 @@ from steelyard.study.change import (
     toml_text,
 )
 from steelyard.study.factors import FactorError, with_cells
-from steelyard.study.naming import renamed, settings_table, with_names
+from steelyard.study.naming import answering_arms, renamed, settings_table, with_names
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
@@ -63,6 +63,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     _require_effect(study, overrides)
     if not _is_of_record(file):
         _require_answers(study, file, overrides)
+    study = answering_arms(study)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
 
@@ -377,13 +378,10 @@ def _model_in(annotation: object) -> type[BaseModel] | None:
 
 
 def write_study(study: Study) -> str:
-    """The study as TOML, every default filled in, so that it can be read back unchanged; without
-    words for arms that were left out."""
+    """The study as TOML, every default filled in, so that it can be read back unchanged."""
     context = {AS_TOML: True}
     shaped: Mapping[str, Any] = study.model_dump(mode="json", exclude_none=True, context=context)
-    arms = {name for arm in study.arms for name in (arm.name, arm.role)}
-    answer = {name: words for name, words in shaped["answer"].items() if name in arms}
-    tables = {**shaped, "answer": answer, "arm": shaped["arms"]}
+    tables = {**shaped, "arm": shaped["arms"]}
     del tables["arms"]
     scalars = {k: v for k, v in tables.items() if k != "arm" and not isinstance(v, dict)}
     lines = [f"{key} = {toml_text(value)}" for key, value in scalars.items()]

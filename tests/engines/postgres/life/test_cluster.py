@@ -49,6 +49,7 @@ def test_a_cluster_has_every_capability(capability: type, template: Cluster) -> 
 def test_a_cluster_starts_answers_and_stops_without_a_trace(
     cluster: Cluster, slot_of: Slots, run: Run, traces_of: Any
 ) -> None:
+    others = {*run.sockets.iterdir()}  # of servers that tests of other files killed
     cluster.start(slot_of(0), {"shared_buffers": "16MB"})
     assert cluster.running
     assert ask(cluster, "SELECT current_user") == "postgres"
@@ -58,7 +59,7 @@ def test_a_cluster_starts_answers_and_stops_without_a_trace(
     cluster.stop()
     assert not cluster.running
     assert traces.left == []
-    assert list(run.sockets.iterdir()) == []
+    assert {*run.sockets.iterdir()} <= others
     cluster.stop()  # twice does no harm
 
 
