@@ -28,7 +28,7 @@ from steelyard import __version__
 from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.terminal import OutputError, pipe_closed, printed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
-from steelyard.model.errors import SteelyardError, UsageError
+from steelyard.model.errors import SteelyardError, UsageError, nearest_hint
 from steelyard.model.secrets.redaction import redacted
 
 INTERRUPTED = 130
@@ -188,13 +188,10 @@ def _help_of(command: str) -> str:
 
 def _near_command(primary: str) -> str:
     """A hint for a misspelt command, for parsers that make none; empty where nothing is near."""
-    import difflib
-
     _, prefix, name = primary.partition("No such command ")
     if not prefix or sys.argv[1:2] in [[command] for command in COMMANDS]:
         return ""
-    near = difflib.get_close_matches(name.strip('"'), COMMANDS)
-    return f'Perhaps you meant "{near[0]}".' if near else ""
+    return nearest_hint(name.strip('"'), COMMANDS) or ""
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

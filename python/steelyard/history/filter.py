@@ -10,7 +10,7 @@ from datetime import date
 from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import VERDICTS
 from steelyard.history.question import QuestionHistory, machines_of
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import UsageError, nearest_hint
 from steelyard.model.threat import ThreatKind
 
 
@@ -98,13 +98,10 @@ def the_question(questions: Sequence[QuestionHistory], name: str) -> QuestionHis
             hint="Name one of them.",
         )
     studies = sorted({question.newest.entry.study for question in questions})
-    near = difflib.get_close_matches(
-        name, [*studies, *(question.name for question in questions)], n=1
-    )
     raise UsageError(
         f'no record answers question "{name}"',
         detail=f"Studies with a verdict: {', '.join(studies) or 'none'}.",
-        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        hint=nearest_hint(name, [*studies, *(question.name for question in questions)]),
     )
 
 

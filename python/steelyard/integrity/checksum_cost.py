@@ -16,10 +16,10 @@ from steelyard._core import Segment, read_control, scan_segments, walk_cluster
 from steelyard.engines.cache import cache_root
 from steelyard.engines.postgres.life.control import CONTROL_FILE
 from steelyard.engines.postgres.life.data_directory import other_storage
-from steelyard.integrity.scrub.backup.packed_backups import unread_storage
 from steelyard.integrity.scrub.cluster_state import ClusterState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import whole_segments
 from steelyard.integrity.scrub.outcome import ScrubRequest, scan_options
+from steelyard.integrity.scrub.unread import unread_storage
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.latency_goal import METRIC_WORDS

@@ -16,6 +16,8 @@ Exit statuses: UsageError 2, every other one 3 (DESIGN, section 6 of the command
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from steelyard.model.secrets.redaction import redacted
 
 
@@ -80,3 +82,11 @@ class UntrustedPathError(SteelyardError):
 
 class WeighingError(SteelyardError):
     """The weighing could not be completed: exit status 3, the record is kept."""
+
+
+def nearest_hint(name: str, names: Iterable[str]) -> str | None:
+    """A hint at the name that a misspelt one is near; None: it is near none."""
+    import difflib  # where something was misspelt alone
+
+    near = difflib.get_close_matches(name, [*names], n=1)
+    return f'Perhaps you meant "{near[0]}".' if near else None

@@ -152,6 +152,12 @@ def known_values(readings: Iterable[Valued]) -> dict[str, float]:
     return {reading.name: reading.value for reading in readings if reading.value is not None}
 
 
+def usable_processors(machine: Mapping[str, float]) -> float:
+    """How many processors what an epoch's machine lost is of: those that may be used, 1 at least.
+    Records from before they were kept have what was stolen of all."""
+    return max(1.0, machine.get("usable_processors", machine.get("processors", 1.0)))
+
+
 @dataclass(frozen=True)
 class RateVisit:
     """What a slice of a search showed at its rate."""

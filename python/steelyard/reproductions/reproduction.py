@@ -6,7 +6,6 @@ a user's has the same form.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from steelyard.model.errors import StudyError
+from steelyard.model.errors import StudyError, nearest_hint
 from steelyard.model.files.small_file import parse_toml, read_small
 from steelyard.study.values import StudyModel
 
@@ -192,11 +191,10 @@ def read_reproduction(name_or_file: str) -> Reproduction:
     # Whole: what is begun in one directory may be resumed in another.
     file = directory / f"{name_or_file}.toml" if ours else Path(name_or_file).absolute()
     if not file.is_file():
-        near = difflib.get_close_matches(name_or_file, known, n=1)
         raise StudyError(
             f'unrecognized reproduction: "{name_or_file}"',
             detail=f"There are {', '.join(known)}.",
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            hint=nearest_hint(name_or_file, known),
         )
     try:
         table = parse_toml(read_small(file))
@@ -216,10 +214,9 @@ def _refusal(file: Path, failure: ValidationError) -> StudyError:
         models = (Reproduction, ReproductionStep, Claim, CountClaim, Figure, Chief)
         fields = [model.model_fields.items() for model in models]
         known = [field.alias or name for each in fields for name, field in each]
-        near = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
         return StudyError(
             f'{file.name}: unrecognized key: "{key}"',
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            hint=nearest_hint(str(first["loc"][-1]), known),
         )
     missing = first["type"] == "missing"
     message = "it is missing" if missing else first["msg"].removeprefix("Value error, ")

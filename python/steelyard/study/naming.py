@@ -16,6 +16,7 @@ from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.units import format_duration
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
+from steelyard.study.change import Table
 from steelyard.study.reaching.pooler import PoolerChoice
 from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
@@ -134,6 +135,35 @@ def renamed(study: Study, usual: Study) -> Study:
     if study.control.name in other:
         answer = {arm.name: GENERIC for arm in study.arms}
     return with_names(_with_arms(study.model_copy(update={"answer": answer}), arms))
+
+
+def with_roles(table: Table) -> Table:
+    """A study's table in which an arm has a role where it has no name, and none where it has one
+    of its own."""
+    arms = table.get("arms")
+    if isinstance(arms, list):
+        roles = [f"arm{n}" if n > 1 else "arm" for n in range(1, len(arms) + 1)]
+        table = {**table, "arms": [*map(_with_role, arms, roles)]}
+    return (
+        {**table, "control": _with_role(table["control"], "control")}
+        if "control" in table
+        else table
+    )
+
+
+def _with_role(arm: object, role: str) -> object:
+    """As a record has it, both stand."""
+    if not isinstance(arm, dict) or arm.get("name"):
+        return arm
+    return {**arm, "role": arm.get("role") or role}
+
+
+def names_of_arms(table: Table) -> set[str]:
+    """Names and roles of the arms in a study's table."""
+    listed = table.get("arm")
+    own = with_roles({"arms": [listed] if isinstance(listed, dict) else listed}).get("arms")
+    arms = [arm for arm in own if isinstance(arm, dict)] if isinstance(own, list) else []
+    return {str(arm[key]) for arm in arms for key in ("name", "role") if key in arm}
 
 
 def answering_arms(study: Study) -> Study:

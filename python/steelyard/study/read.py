@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, time
 from importlib import resources
 from itertools import chain
@@ -24,6 +24,7 @@ from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.change import (
     RENAMED,
+    Table,
     apply_change,
     general_first,
     key_of,
@@ -34,12 +35,17 @@ from steelyard.study.change import (
     toml_text,
 )
 from steelyard.study.factors import FactorError, with_cells
-from steelyard.study.naming import answering_arms, renamed, settings_table, with_names
+from steelyard.study.naming import (
+    answering_arms,
+    names_of_arms,
+    renamed,
+    settings_table,
+    with_names,
+    with_roles,
+)
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
-
-Table = dict[str, Any]
 
 
 def builtin_studies() -> dict[str, Path]:
@@ -53,6 +59,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     """The study of a built-in name or TOML file with `KEY=VALUE` overrides; raises StudyError."""
     file = _locate(name_or_file)
     table = _read_table(file)
+    own_names = names_of_arms(table)
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in general_first(overrides):
         apply_change(table, override)
@@ -62,7 +69,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     study = _validate(table, file, overrides)
     _require_effect(study, overrides)
     if not _is_of_record(file):
-        _require_answers(study, file, overrides)
+        _require_answers(study, own_names, file, overrides)
     study = answering_arms(study)
     changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
     return renamed(study, _validate(_read_table(file), file)) if changed else study
@@ -92,15 +99,13 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
         )
 
 
-def _require_answers(study: Study, file: Path, overrides: Sequence[str]) -> None:
-    """StudyError: `answer` has words for what is no arm of the study, nor of its file, of whose
-    arms overrides may leave some out and name others anew."""
+def _require_answers(
+    study: Study, own_names: Collection[str], file: Path, overrides: Sequence[str]
+) -> None:
+    """StudyError: `answer` has words for what is no arm of the study, nor of its file
+    (`own_names`), of whose arms overrides may leave some out and name others anew."""
     named = {name: None for arm in study.arms for name in (arm.name, arm.role) if name}
-    listed = _read_table(file).get("arm")
-    own = with_roles({"arms": [listed] if isinstance(listed, dict) else listed}).get("arms")
-    tables = [arm for arm in own if isinstance(arm, dict)] if isinstance(own, list) else []
-    every = {*named, *(arm.get(key) for arm in tables for key in ("name", "role"))}
-    for name in (name for name in study.answer if name not in every):
+    for name in (each for each in study.answer if each not in {*named, *own_names}):
         key, near = f"answer.{name}", difflib.get_close_matches(name, named, n=1)
         raise StudyError(
             f'{_location(file, key, overrides)}unrecognized key: "{key}": it names no arm',
@@ -243,27 +248,6 @@ def _location(file: Path, key: str, overrides: Sequence[str]) -> str:
     )
     built_in = bool(overrides) and file in builtin_studies().values()
     return "" if by_override or built_in else f"{file.name}: "
-
-
-def with_roles(table: Table) -> Table:
-    """A study's table in which an arm has a role where it has no name, and none where it has one
-    of its own."""
-    arms = table.get("arms")
-    if isinstance(arms, list):
-        roles = [f"arm{n}" if n > 1 else "arm" for n in range(1, len(arms) + 1)]
-        table = {**table, "arms": [*map(_with_role, arms, roles)]}
-    return (
-        {**table, "control": _with_role(table["control"], "control")}
-        if "control" in table
-        else table
-    )
-
-
-def _with_role(arm: object, role: str) -> object:
-    """As a record has it, both stand."""
-    if not isinstance(arm, dict) or arm.get("name"):
-        return arm
-    return {**arm, "role": arm.get("role") or role}
 
 
 _NO_ARMS = ("arm", "tuple_type")

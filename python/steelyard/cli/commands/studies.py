@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from steelyard.model.errors import StudyError
+from steelyard.model.errors import StudyError, nearest_hint
 
 
 def register(app: typer.Typer) -> None:
@@ -25,13 +25,11 @@ def studies(
     builtin = builtin_studies()
     if name is not None:
         if name not in builtin:
-            import difflib
-
-            near = difflib.get_close_matches(name, builtin, n=1)
+            hint = nearest_hint(name, builtin)
             raise StudyError(
                 f'unrecognized study: "{name}"',
-                detail=None if near else f"The built-in studies are {', '.join(builtin)}.",
-                hint=f'Perhaps you meant "{near[0]}".' if near else None,
+                detail=None if hint else f"The built-in studies are {', '.join(builtin)}.",
+                hint=hint,
             )
         typer.echo(builtin[name].read_text(encoding="utf-8"), nl=False)
         return

@@ -8,7 +8,6 @@ JUnit plugin (junit-10.xsd), which GitLab and GitHub's reporters read.
 from __future__ import annotations
 
 import re
-import shlex
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,7 +27,7 @@ from steelyard.report.answer.scripts import (
     statement_rows,
     within_scripts,
 )
-from steelyard.report.answer.what_next import gate_lines
+from steelyard.report.answer.what_next import gate_lines, repeating_command
 from steelyard.report.incidents import interruption_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time import took_text
@@ -64,8 +63,7 @@ def markdown(verdict: Verdict, conditions: Sequence[FailCondition] = ()) -> str:
         lines += [f"- {escaped(line)}" for line in cause_lines(verdict.time, plans)] + [""]
     lines += [*_doubts(every), ""]
     lines += [f"Took {took_text(verdict)}; seed {verdict.seed}. Repeat:", ""]
-    again = shlex.join(["steelyard", "weigh", verdict.study, "--seed", str(verdict.seed)])
-    lines += _fenced(verdict.command or again)
+    lines += _fenced(repeating_command(verdict))
     return printable("\n".join(lines) + "\n")
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 
@@ -29,7 +28,7 @@ from steelyard.report.answer.scripts import (
     plan_reasons,
     within_scripts,
 )
-from steelyard.report.answer.what_next import next_lines
+from steelyard.report.answer.what_next import next_lines, repeating_command
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text
@@ -303,12 +302,10 @@ def threat_lines(
 def record_lines(verdict: Verdict, width: int) -> list[str]:
     """Paths and the command stay on one line each, however long, to be copied."""
     record = verdict.record
-    again = shlex.join(["steelyard", "weigh", verdict.study, "--seed", str(verdict.seed)])
-    command = verdict.command or again
     return [
         f"record  {record}",
         f"report  {record}/report.html",
-        f"repeat  {command}",
+        f"repeat  {repeating_command(verdict)}",
         *_next_lines(verdict, width),
         *_hanging("took    ", took_text(verdict), width),
     ]

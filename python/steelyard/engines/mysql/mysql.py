@@ -4,7 +4,6 @@ which settings it refuses, before any data is loaded.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shutil
@@ -44,7 +43,7 @@ from steelyard.engines.mysql.settings import (
 )
 from steelyard.engines.mysql.sql.own_time import cycle_of, in_own_time, scaled
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError, UsageError, nearest_hint
 from steelyard.model.identity import BuildDefaults, Default, Identity
 
 _UNKNOWN = re.compile(r"unknown (?:variable|option) '(?:--)?([^'=]+)")
@@ -214,11 +213,10 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     unknown = next((m for m in _UNKNOWN.finditer(output) if not is_optional(m[1])), None)
     if unknown is not None:
         setting = unknown[1].lower().replace("-", "_")
-        near = difflib.get_close_matches(setting, defaults_of(build, account), n=1)
         raise UsageError(
             f'unrecognized setting: "{setting}"',
             detail=f"{name}: {unknown[0]}'",
-            hint=f'Perhaps you meant "{near[0]}".' if near else None,
+            hint=nearest_hint(setting, defaults_of(build, account)),
         )
     refusal = reason(output)
     if status != 0 or refusal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Literal, cast
 
@@ -13,7 +12,7 @@ from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.builds.build import Build, answer_of
 from steelyard.engines.postgres.life.server import quoted, reason
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError
+from steelyard.model.errors import EngineError, ServerError, UsageError, nearest_hint
 
 SLOT_SETTINGS = frozenset(
     {"config_file", "data_directory", "external_pid_file", "hba_file", "hosts_file"}
@@ -140,11 +139,10 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     if unknown is None:
         why = reason(output) or f"it ended with status {status}"
         raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
-    near = difflib.get_close_matches(unknown[1], _setting_names(build, account), n=1)
     raise UsageError(
         f'unrecognized setting: "{unknown[1]}"',
         detail=f"{name}: {unknown[0]}",
-        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        hint=nearest_hint(unknown[1], _setting_names(build, account)),
     )
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted
+from steelyard.model.readings import usable_processors
 from steelyard.model.threat import ThreatKind
 from steelyard.record.epoch import Epoch, EpochLine, OtherLoadLine
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
@@ -309,8 +310,7 @@ def machine_observations(
 
 def _withheld_time(values: Mapping[str, float]) -> Iterator[Observation]:
     elapsed_ns = values["elapsed_ns"]
-    # Records from before it was kept have what was stolen of all.
-    capacity_ns = elapsed_ns * max(1, values.get("usable_processors", values["processors"]))
+    capacity_ns = elapsed_ns * usable_processors(values)
     steal_share = values["steal_ns"] / capacity_ns if capacity_ns > 0 else 0.0
     if steal_share > STEAL_SHARE:
         yield ProcessorTimeStolen(steal_share)

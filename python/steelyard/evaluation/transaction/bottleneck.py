@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steelyard.model.readings import SLICES_NS, EpochTotals, device_reading, known_values
+from steelyard.model.readings import (
+    SLICES_NS,
+    EpochTotals,
+    device_reading,
+    known_values,
+    usable_processors,
+)
 from steelyard.model.units import NS_PER_S
 from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE, Probe
 from steelyard.record.verdict import BottleneckKind, TimeParts
@@ -106,8 +112,7 @@ def withheld_share(epochs: Sequence[EpochTotals]) -> float:
     shares = []
     for epoch in epochs:
         machine = known_values(epoch.machine.values())
-        usable = machine.get("usable_processors", machine.get("processors", 1.0))
-        whole = machine.get("elapsed_ns", 0.0) * max(1.0, usable)
+        whole = machine.get("elapsed_ns", 0.0) * usable_processors(machine)
         lost = machine.get("throttled_ns", 0.0) + machine.get("steal_ns", 0.0)
         shares.append(lost / whole if whole else 0.0)
     return float(np.mean(shares)) if shares else 0.0

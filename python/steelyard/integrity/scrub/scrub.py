@@ -22,7 +22,6 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     ignored_archives,
     require_seekable,
 )
-from steelyard.integrity.scrub.backup.packed_backups import unread_storage
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
@@ -49,7 +48,7 @@ from steelyard.integrity.scrub.outcome import (
     state_notes,
 )
 from steelyard.integrity.scrub.state_file import StateFile, copy_marks
-from steelyard.integrity.scrub.unread import disappearances, link_notes
+from steelyard.integrity.scrub.unread import disappearances, link_notes, unread_storage
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
-"""Says what of a cluster was not read, or was read elsewhere: files that went meanwhile, and
-symbolic links.
+"""Says what of a cluster was not read, or was read elsewhere: files that went meanwhile,
+those of extensions, and symbolic links.
 
 A server drops and truncates tables while it runs. Where none runs, the copy itself is being removed
 (a backup that expires, a volume that is unmounted), and what was not read may be damaged.
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from steelyard._core import Segment
+from steelyard.engines.postgres.life.data_directory import OTHER_STORAGE
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState
 
 _REMOVED = "it was there when the scrub began, and was removed before it was read"
@@ -41,6 +42,16 @@ def disappearances(
     if missing > 0:
         lines.append((str(path), f"{missing} bytes were cut off its files before they were read"))
     return lines
+
+
+def unread_storage(names: Iterable[str]) -> list[tuple[str, str]]:
+    """(label, reason) of what holds tables and no pages of PostgreSQL, by names of files in it."""
+    tops = {name.partition("/")[0] for name in names}
+    return [
+        (name, f"{extension} keeps tables there, in files of its own, which are not read")
+        for name, extension in OTHER_STORAGE.items()
+        if name in tops
+    ]
 
 
 def link_notes(state: ClusterState, segments: Sequence[Segment]) -> list[str]:

@@ -12,6 +12,12 @@ from steelyard.record.verdict import Verdict
 from steelyard.wording.contrast_text import reading_text
 
 
+def repeating_command(verdict: Verdict) -> str:
+    """What weighs again with the same draws, to be pasted."""
+    again = ["steelyard", "weigh", verdict.study, "--seed", str(verdict.seed)]
+    return verdict.command or shlex.join(again)
+
+
 def gate_lines(conditions: Sequence[FailCondition], contrasts: Sequence[ContrastLine]) -> list[str]:
     """Why the exit status is what it is: `"gate: closed, slower:2% holds (off against on −3.1 %
     [−3.5, −2.6]: the whole interval lies beyond −2 %)"`; a line a condition."""

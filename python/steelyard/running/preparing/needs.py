@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shutil
 from collections.abc import Container, Mapping, Sequence, Set
@@ -17,7 +16,7 @@ from steelyard.engines.capabilities.memory import (
 )
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Abilities, Engine, MissingFeature
-from steelyard.model.errors import EngineError, StudyError, UsageError
+from steelyard.model.errors import EngineError, StudyError, UsageError, nearest_hint
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.arm import Arm
 from steelyard.study.reaching.pooler import pooler_of
@@ -162,12 +161,11 @@ def settings_of_unloaded(
 
 
 def _no_setting_of(library: str, name: str, own: Sequence[str]) -> UsageError:
-    near = difflib.get_close_matches(name, own, n=1)
     return UsageError(
         f'unrecognized setting: "{name}"',
         detail=f"{library} is loaded, and has no such setting: a server takes it, and nothing "
         f"follows. There are {', '.join(own)}.",
-        hint=f'Perhaps you meant "{near[0]}".' if near else None,
+        hint=nearest_hint(name, own),
     )
 
 

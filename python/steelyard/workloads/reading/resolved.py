@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import chain
 
-from steelyard.model.errors import StudyError, UsageError
+from steelyard.model.errors import StudyError, UsageError, nearest_hint
 from steelyard.model.script_text import VARIABLE
 from steelyard.model.units import counted
 from steelyard.study.study import LEAVE_OUT, REFUSE, Failing, Study, WorkloadChoice
@@ -151,10 +150,9 @@ def _complete(choice: WorkloadChoice, workload: Workload) -> WorkloadChoice:
         )
     for key, names in (("streams", chain(*choice.streams)), ("excluded", choice.excluded)):
         if stray := [name for name in names if name not in (scripts or workload.scripts)]:
-            near = get_close_matches(stray[0], scripts or workload.scripts, n=1)
             raise StudyError(
                 f'workload.{key}: script "{stray[0]}" is not driven',
-                hint=f'Perhaps you meant "{near[0]}".' if near else None,
+                hint=nearest_hint(stray[0], scripts or workload.scripts),
             )
     uses_mix = not scripts
     if uses_mix and not workload.mix():

@@ -1,9 +1,8 @@
 """Lists what the tar archives of a base backup hold, and checks the pages of compressed ones.
 
-Guesses the page layout of a base backup from its pages when the control file is lost.
-
-pg_basebackup writes the control file last, so a truncated base.tar has none. A page header holds
-the page size (pd_pagesize_version), and a correct checksum shows that checksums are on.
+Guesses the page layout of a base backup from its pages when the control file is lost: pg_basebackup
+writes it last, so a truncated base.tar has none. A page header holds the page size
+(pd_pagesize_version), and a correct checksum shows that checksums are on.
 """
 
 from __future__ import annotations
@@ -27,11 +26,12 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     twin_archives,
     unreadable_archives,
 )
-from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages, unread_storage
+from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages
 from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.layout import ClusterLayout, major_of, read_layout
+from steelyard.integrity.scrub.unread import unread_storage
 from steelyard.integrity.scrub.wal import named_end
 from steelyard.model.errors import UsageError
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.engines.postgres.life.data_directory import OTHER_STORAGE, TDE_KEYS
+from steelyard.engines.postgres.life.data_directory import TDE_KEYS
 from steelyard.model.errors import UsageError
 
 _NEITHER = "Name the directory that `SHOW data_directory` returns."
@@ -86,16 +86,6 @@ def refuse_encrypted_pages(path: Path, names: Iterable[str]) -> None:
             detail="A page that it encrypted looks like a damaged one.",
             hint="`pg_tde_checksums --check -D DIRECTORY` verifies those that are not encrypted.",
         )
-
-
-def unread_storage(names: Iterable[str]) -> list[tuple[str, str]]:
-    """(label, reason) of what holds tables and no pages of PostgreSQL, by names of files in it."""
-    tops = {name.partition("/")[0] for name in names}
-    return [
-        (name, f"{extension} keeps tables there, in files of its own, which are not read")
-        for name, extension in OTHER_STORAGE.items()
-        if name in tops
-    ]
 
 
 def refuse_framed_pages(directory: Path) -> None:
