@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,9 @@ def dumps() -> Iterator[Path]:
             for form, letter in FORMATS.items():
                 target = str(home / f"{name}.{form}")
                 server.program("pg_dump", "-F", letter, "-f", target, *options, "rich")
+        for section in ("pre-data", "data", "post-data"):
+            target = str(home / f"{section}.sql")
+            server.program("pg_dump", f"--section={section}", "-f", target, "rich")
         (home / "odd").write_text(str(server.ask(ODD, "rich")))
         yield home
 
@@ -265,6 +269,66 @@ def test_a_dump_of_the_schema_alone_is_said_to_have_no_rows(
     dump.write_text(f"--\n{header}\n--\n{statements}\n--\n{header} complete\n--\n")
     doubts = server.restore(dump).doubts
     assert [doubt.startswith("no rows are in the dump") for doubt in doubts] == [True] * is_said
+
+
+MADE = "CREATE TABLE {0} (a int);\nCREATE UNLOGGED TABLE {1} (a int);\nCREATE INDEX ON {0} (a);\n"
+FILLED = "COPY {} (a) FROM stdin;\n1\n\\.\n"
+ROOT = "CREATE TABLE root (a int) PARTITION BY LIST (a);\n"
+PART = "ALTER TABLE ONLY root ATTACH PARTITION a DEFAULT;\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "rest", "words"),
+    [
+        (("a", "b"), FILLED.format("a"), "no rows of 1 of its 2 tables .*: b$"),
+        (("public.a", '"B (; ""c"'), FILLED.format('"B (; ""c"'), "no rows of 1 .*: public.a$"),
+        (("a", "b"), FILLED.format("a") + FILLED.format("b"), None),
+        (("a", "b"), ROOT + PART + FILLED.format("a") + FILLED.format("b"), None),
+        (("a", "b"), ROOT + PART + FILLED.format("root") * 2, None),  # --load-via-partition-root
+        (("a", "b"), "INSERT INTO a VALUES (1);\n", None),  # an empty table has none either
+    ],
+)
+def test_tables_whose_rows_a_dump_was_to_leave_out_are_named(
+    server: RestoreServer, tmp_path: Path, names: tuple[str, str], rest: str, words: str | None
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"--\n{OF_PG_DUMP}\n--\n{MADE.format(*names)}{rest}\n{OF_PG_DUMP} complete\n")
+    doubts = server.restore(dump).doubts
+    assert [bool(re.match(words or "$", doubt)) for doubt in doubts] == [True] * bool(words)
+
+
+@pytest.mark.parametrize("sections", [("pre-data", "data"), ("pre-data", "data", "post-data")])
+def test_a_dump_of_some_sections_is_said_to_have_no_index(
+    server: RestoreServer, dumps: Path, tmp_path: Path, sections: tuple[str, ...]
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(b"".join((dumps / f"{section}.sql").read_bytes() for section in sections))
+    doubts = [doubt.startswith("no index and no key") for doubt in server.restore(dump).doubts]
+    assert doubts == ([] if "post-data" in sections else [True])
+
+
+FOREIGN = """CREATE FOREIGN DATA WRAPPER w;
+CREATE SERVER theirs FOREIGN DATA WRAPPER w;
+CREATE FOREIGN TABLE public."their s" (a int) SERVER theirs;
+CREATE TABLE public.t (a int);
+"""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [FILLED.format('public."their s"'), 'INSERT INTO public."their s" VALUES (1);\n'],
+)
+def test_rows_of_foreign_tables_are_not_written_to_the_servers_that_these_lead_to(
+    server: RestoreServer, tmp_path: Path, rows: str
+) -> None:
+    """As pg_dump --include-foreign-data has them; this wrapper has no handler, and refuses any."""
+    dump = tmp_path / "dump.sql"
+    dump.write_text(f"{FOREIGN}{rows}{FILLED.format('public.t')}")
+    restored = server.restore(dump)
+    assert server.rows("SELECT a FROM public.t") == [(1,)]
+    assert [note.what for note in restored.neutralised] == [
+        'rows of foreign table public."their s"'
+    ]
 
 
 @pytest.mark.parametrize(

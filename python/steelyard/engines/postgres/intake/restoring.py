@@ -46,6 +46,7 @@ from steelyard.engines.postgres.intake.dumps.rules import (
     unknown_setting,
 )
 from steelyard.engines.postgres.intake.dumps.session import DumpSession, StatementError
+from steelyard.engines.postgres.intake.dumps.tables import DumpedTables
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 
@@ -126,7 +127,7 @@ class _Restore:
         self._unlisted = 0  # statements left out beyond these
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
-        self._tables = self._rows = False  # whether it makes tables, and fills any
+        self._tables = DumpedTables()
         self._unfinished = False  # whether it ends within a transaction of its own
         self._database = ""
 
@@ -142,6 +143,8 @@ class _Restore:
                     self._database = self._database or created_database(part)
                     self._require_database()
                     self._note(left_out(part))
+                elif foreign := self._tables.foreign_filled(part):
+                    self._leave_out_rows(part, foreign)
                 else:
                     self._statement(part)
             self._unfinished = self._session.in_transaction
@@ -178,10 +181,8 @@ class _Restore:
             )
         if self._lexer.cut_off or self._unfinished:
             doubts.append("the end of the dump is missing: it may have been cut off")
-        if self._lexer.is_of_pg_dump and self._tables and not self._rows:
-            doubts.append(
-                "no rows are in the dump, as of pg_dump --schema-only: its tables are empty"
-            )
+        if self._lexer.is_of_pg_dump:
+            doubts += self._tables.doubts()
         return Restored(tuple(notes), tuple(doubts), self._database)
 
     def _require_database(self) -> None:
@@ -203,8 +204,7 @@ class _Restore:
         self._session.execute(b"DISCARD ALL")  # pg_dump -C: the database, made and entered
 
     def _statement(self, statement: SqlStatement) -> None:
-        self._tables |= statement.begins("CREATE", "TABLE")
-        self._rows |= statement.reads_rows or statement.begins("INSERT")
+        self._tables.add(statement)
         self._empty = self._empty and not makes_contents(statement)
         try:
             if statement.reads_rows:
@@ -226,6 +226,15 @@ class _Restore:
                 f"it is written in {encoding}, whose characters may hold a backslash",
                 hint="Dump it in UTF-8: pg_dump -E UTF8 -Fc -f FILE DATABASE",
             )
+
+    def _leave_out_rows(self, statement: SqlStatement, table: str) -> None:
+        """Of pg_dump --include-foreign-data: executed, they are written to a server of somebody's.
+        """
+        if statement.reads_rows:
+            for _ in self._lexer.rows():
+                pass
+        why = "they would be written to the server that it leads to"
+        self._note(Neutralised(f"rows of foreign table {table}", why))
 
     def _execute(self, statement: SqlStatement) -> None:
         guarded = self._session.in_transaction and may_be_passed_over(statement)
