@@ -47,12 +47,16 @@ from steelyard.engines.postgres.intake.dumps.rules import (
 )
 from steelyard.engines.postgres.intake.dumps.session import DumpSession, StatementError
 from steelyard.engines.postgres.intake.dumps.tables import DumpedTables
+from steelyard.engines.postgres.life.recovery import hint_at_build
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
+from steelyard.model.identity import Identity
 
 _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
+_NOT_THERE = frozenset(("42P01", "42704", "42883", "3F000"))
+"""Undefined table, object, function and schema (Appendix A)."""
 _MOST_NOTES = 1000
 """Names that are listed: each of many tenants may have one."""
 _MOST_ROLES = 1000
@@ -88,7 +92,7 @@ def restore_dump(
     address = replace(instance.address, database=DATABASE)
     with _sql(dump, build, account, directory) as lexer, connected(address) as connection:
         session = DumpSession(connection.pgconn)
-        restore = _Restore(dump, session, lexer, instance.identity.version, database)
+        restore = _Restore(dump, session, lexer, instance.identity, database)
         try:
             restore.run()
         except BaseException:
@@ -115,13 +119,13 @@ class _Restore:
         dump: Dump,
         session: DumpSession,
         lexer: DumpLexer,
-        version: str,
+        identity: Identity,
         required_database: str | None,
     ) -> None:
         self._dump = dump
         self._session = session
         self._lexer = lexer
-        self._version = version
+        self._identity = identity
         self._required_database = required_database
         self._notes: dict[str, Neutralised] = {}
         self._unlisted = 0  # statements left out beyond these
@@ -253,7 +257,7 @@ class _Restore:
         """Go on where an error is harmless or can be mended; else it is raised again."""
         if is_harmless(statement, error.sqlstate):
             return
-        setting = unknown_setting(statement, error.sqlstate, self._version)
+        setting = unknown_setting(statement, error.sqlstate, self._identity.version)
         if setting is not None:
             self._note(setting)
             return
@@ -294,10 +298,21 @@ class _Restore:
                 "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
                 "that has them: --set control.bindir=DIR"
             )
+        words = f"{error.primary}\n{error.detail or ''}"
+        built_with = hint_at_build(words, build_version=self._identity.version_number)
+        if built_with is not None:
+            return built_with
         if error.sqlstate == "42704" and error.primary.startswith("collation "):
             return (
                 "A collation of the C library is there where its locale is on this machine: "
                 "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
+            )
+        if error.sqlstate in _NOT_THERE:
+            return (
+                f"Neither the dump nor PostgreSQL {self._identity.version} has it. One of a part "
+                "(pg_dump -t, -n, --section, --data-only) lacks what stands elsewhere, extensions "
+                "too: dump the whole database, pg_dump -Fc -f FILE DATABASE. One of a later "
+                "version needs that: --set control.version=VERSION --set arm.version=VERSION"
             )
         if error.sqlstate in ("22021", "22P05"):
             written = f"client_encoding = '{self._session.client_encoding}'"

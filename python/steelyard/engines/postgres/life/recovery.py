@@ -56,7 +56,10 @@ _BUILT_WITHOUT = (
     # xlogreader.c, of wal_compression; pg_locale.c.
     (re.compile(r"compressed with LZ4 not supported by build", re.IGNORECASE), "lz4"),
     (re.compile(r"compressed with zstd not supported by build", re.IGNORECASE), "zstd"),
-    (re.compile(r"ICU is not supported in this build"), "ICU"),
+    # Of a dump: toast_compression.c; collations that initdb makes of ICU's locales.
+    (re.compile(r"compression method lz4 not supported"), "lz4"),
+    (re.compile(r'ICU is not supported in this build|collation "[^"]*-x-icu"'), "ICU"),
+    (re.compile(r"requires the server to be built with libxml support"), "libxml"),
 )
 _RECOVERY_TIMEOUT_S = 3600.0
 """Of replaying a backup's log."""
