@@ -232,6 +232,20 @@ def test_the_copied_server_is_verified_by_what_the_one_that_was_asked_is(
     assert ("sslkey=FILE" in str(refused.value.hint)) == choose_account().switched
 
 
+def test_where_the_server_is_newer_than_the_programs_here_it_is_said_what_brings_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = "pg_basebackup: error: incompatible server version 19.1"
+    monkeypatch.setattr(running, "run_backup", lambda *_, **__: (1, words))
+    monkeypatch.setattr(running, "newest_client", lambda *_: ("pg_basebackup", {}))
+    asked = RunningServer("host=db", None, "19.1", 1, (), (), "postgres", {})
+    with open_directory() as place, pytest.raises(ServerError) as refused:
+        back_up(asked, place / "backup")
+    assert refused.value.hint == (
+        "Bring the programs of its version: steelyard engines add debian-19"
+    )
+
+
 def test_what_is_said_elsewhere_of_the_server_holds_for_the_copy_and_of_sessions_does_not(
     server: Original, services: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,37 +4,64 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import open_cache
 from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.build import Build, version_number
-from steelyard.engines.postgres.builds.find import discovered_builds
+from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 
 _VERSION = re.compile(r"\(PostgreSQL\) ([0-9][0-9a-z.]*)")
 
 
-def newest_client(name: str, build: Build | None, account: Account) -> tuple[str, dict[str, str]]:
-    """The path of the newest program of this name, which the account can execute, and what it needs
-    in its environment: a newer client reads what older ones wrote, not the other way round.
+def newest_client(name: str, account: Account) -> tuple[str, dict[str, str]]:
+    """The first of `clients`."""
+    return next(clients(name, None, account))
+
+
+def clients(
+    name: str, build: Build | None, account: Account
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The paths of the programs of this name that the account can execute, of builds that were
+    added too, and what each needs in its environment. The newest is the first, of equal ones the
+    build's own: it reads what older ones wrote, not the other way round; but an older one may have
+    been built with more.
 
     EngineError: there is none.
     """
-    builds = [] if build is None else [build]
-    for each in discovered_builds():
-        bundled = each.origin == "bundle" and (each.bindir / name).is_file()
-        builds.append(accessible_build(each, account, open_cache()) if bundled else each)
     on_path = shutil.which(name)
-    if on_path is not None:
-        builds.append(Build(Path(on_path).parent, "system"))
-    versions = [(_version(each, name, account), each) for each in builds]
-    if not any(version for version, _ in versions):
+    ours = [] if build is None else [build]
+    others = [] if on_path is None else [Build(Path(on_path).parent, "system")]
+    candidates = [
+        *((_version(each, name, account), each) for each in ours),
+        *((each.identity.version_number, each.build) for each in discovered()),
+        *((_version(each, name, account), each) for each in others),
+    ]
+    missing = True
+    for _, each in sorted(candidates, key=lambda candidate: -candidate[0]):
+        usable = _usable(each, name, account)
+        if usable is not None and _version(usable, name, account):
+            missing = False
+            yield usable.program(name), usable.environment
+    if missing:
         raise _missing(name)
-    _, newest = max(versions, key=lambda pair: pair[0])  # of equal ones the build's own
-    return newest.program(name), newest.environment
+
+
+def _usable(build: Build, name: str, account: Account) -> Build | None:
+    """The build, or its copy that the account can read; None: it is without the program, or out of
+    the account's reach."""
+    if not (build.bindir / name).is_file():
+        return None
+    if build.origin == "system":
+        return build
+    try:
+        return accessible_build(build, account, open_cache())
+    except EngineError:
+        return None
 
 
 def _version(build: Build, name: str, account: Account) -> int:

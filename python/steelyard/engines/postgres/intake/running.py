@@ -315,7 +315,7 @@ def back_up(
     needed = 2 * (server.bytes or 0)  # it, and the copy that is made of it
     require_room("could not copy the server", needed, free_bytes(directory.parent))
     account = account or choose_account()
-    program, environment = newest_client("pg_basebackup", None, account)
+    program, environment = newest_client("pg_basebackup", account)
     data = directory / DATA
     account.make_directory(directory)
     mark_backup(directory, account)
@@ -343,7 +343,8 @@ def back_up(
         raise ServerError(
             "could not take a base backup of the server",
             detail=output.strip() or None,
-            hint=_hint_at_certificate(account, output)
+            hint=_hint_at_older_program(output, server.version)
+            or _hint_at_certificate(account, output)
             + "It needs a role with REPLICATION, a line for it in pg_hba.conf, and two free "
             "max_wal_senders; else stop the server and name its data directory. A managed server "
             "often allows no copy: name a dump of it then, pg_dump -Fc -f FILE DATABASE.",
@@ -362,6 +363,14 @@ def _verifying_files(target: str, directory: Path, account: Account) -> dict[str
         replace_text(account, directory / default, read_small(path, errors="replace"))
         files[word] = str(directory / default)
     return files
+
+
+def _hint_at_older_program(words: str, version: str) -> str:
+    """pg_basebackup copies no server of a later major version (BaseBackup of pg_basebackup.c)."""
+    if "incompatible server version" not in words:
+        return ""
+    major = re.split(r"\D", version)[0]
+    return f"Bring the programs of its version: steelyard engines add debian-{major}"
 
 
 def _hint_at_certificate(account: Account, words: str) -> str:

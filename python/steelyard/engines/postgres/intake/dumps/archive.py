@@ -11,6 +11,7 @@ custom archive can hold terabytes, and how large a dump is when it is restored i
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -18,14 +19,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
-from typing import IO, BinaryIO
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO, BinaryIO, cast
 
 from steelyard.engines.account import Account
 from steelyard.engines.builds.copies import can_read
 from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.intake.client_programs import newest_client
+from steelyard.engines.postgres.intake.client_programs import clients
 from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat, open_file, opened
 from steelyard.engines.programs import launch
 from steelyard.model.errors import EngineError, ServerError, SteelyardError
@@ -68,10 +69,46 @@ def archive_script(
 ) -> Iterator[IO[bytes]]:
     """The SQL of an archive, to be read to its end; what is unpacked meanwhile stands in
     `directory`. ServerError: pg_restore could not read it, in its words."""
-    program, environment = newest_client("pg_restore", build, account)
+    messages = tempfile.TemporaryFile(buffering=0)  # programs write where it was read to
+    with messages, _input(dump, account, directory) as (name, file):
+        process = _started(dump, build, account, directory, name, file, messages)
+        script = process.stdout
+        assert script is not None  # a pipe
+        try:
+            try:
+                yield script
+            except SteelyardError as error:
+                # What it had written may end anywhere: its own reason is the right one.
+                if script.read(1) == b"" and process.wait() != 0:
+                    raise _failed(dump, _words(messages), process.returncode) from error
+                raise
+            if process.wait() != 0:
+                raise _failed(dump, _words(messages), process.returncode)
+        finally:
+            script.close()
+            process.kill()
+            process.wait()
+
+
+def _started(
+    dump: Dump,
+    build: Build,
+    account: Account,
+    directory: Path,
+    name: list[str],
+    file: IO[bytes] | int,
+    messages: IO[bytes],
+) -> Popen[bytes]:
+    """The newest pg_restore that can read the archive, once it writes: it says before whether it
+    knows the format and the compression, which a newer one may be built without."""
     # With what concerns the database itself, so that the rules see it as in a plain dump.
     options = ["-f", "-", "--create", f"--format={dump.format.value}"]
-    with _input(dump, account, directory) as (name, file), tempfile.TemporaryFile() as messages:
+    refusals: list[str] = []
+    for program, environment in clients("pg_restore", build, account):
+        messages.seek(0)
+        messages.truncate()
+        if not isinstance(file, int):
+            os.lseek(file.fileno(), 0, os.SEEK_SET)
         process = launch(
             account,
             [program, *options, *name],
@@ -81,29 +118,26 @@ def archive_script(
             stdin=file,
             errors=messages,
         )
-        script = process.stdout
-        assert script is not None  # a pipe
+        script = cast("io.BufferedReader", process.stdout)
         try:
-            try:
-                yield script
-            except SteelyardError as error:
-                # What it had written may end anywhere: its own reason is the right one.
-                if script.read(1) == b"" and process.wait() != 0:
-                    raise _failed(dump, messages, process.returncode) from error
-                raise
-            if process.wait() != 0:
-                raise _failed(dump, messages, process.returncode)
-        finally:
-            script.close()
+            if script.peek(1) or process.wait() == 0 or _hint(_words(messages)) is None:
+                return process
+        except BaseException:
             process.kill()
             process.wait()
+            raise
+        script.close()
+        refusals.append(_words(messages))
+    raise _failed(dump, refusals[0], 1)
 
 
-def _failed(dump: Dump, messages: IO[bytes], status: int) -> ServerError:
+def _words(messages: IO[bytes]) -> str:
     messages.seek(0)
-    text = messages.read(_MESSAGE_BYTES).decode(errors="replace").strip()
-    if not text:
-        text = f"pg_restore ended with status {status}: the archive may be damaged."
+    return messages.read(_MESSAGE_BYTES).decode(errors="replace").strip()
+
+
+def _failed(dump: Dump, words: str, status: int) -> ServerError:
+    text = words or f"pg_restore ended with status {status}: the archive may be damaged."
     return ServerError(f'could not restore "{dump.path}"', detail=text, hint=_hint(text))
 
 

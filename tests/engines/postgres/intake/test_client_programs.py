@@ -1,0 +1,110 @@
+"""Client programs are taken from every build that is known here, the newest that can do it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engines.postgres.intake.restore_server import restore_server
+from own_cache import open_directory
+from steelyard.engines.account import choose_account
+from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.builds.find import DiscoveredBuild
+from steelyard.engines.postgres.intake import client_programs
+from steelyard.engines.postgres.intake.client_programs import clients, newest_client
+from steelyard.engines.postgres.intake.dumps import archive
+from steelyard.model.errors import EngineError, ServerError
+from steelyard.model.identity import Identity
+
+NO_ZSTD = (
+    "pg_restore: warning: archive is compressed, but this installation does not support compression"
+    " (this build does not support compression with zstd) -- no data will be available"
+)
+TOO_OLD = "pg_restore: error: unsupported version (1.16) in file header"
+DAMAGED = "pg_restore: error: corrupt tar header found"
+
+
+def program(home: Path, words: str) -> Path:
+    """A pg_restore that reads some of the archive and refuses it."""
+    file = home / f"refusing-{len(list(home.iterdir()))}"
+    file.write_text(f"#!/bin/sh\nhead -c 7 >/dev/null\necho '{words}' >&2\nexit 1\n")
+    file.chmod(0o755)
+    return file
+
+
+def builds(home: Path, *versions: str) -> list[DiscoveredBuild]:
+    """Builds with one program, pg_basebackup, that says their version."""
+    made = []
+    for version in versions:
+        bindir = home / version
+        bindir.mkdir(mode=0o755)
+        client = bindir / "pg_basebackup"
+        client.write_text(f"#!/bin/sh\necho 'pg_basebackup (PostgreSQL) {version}'\n")
+        client.chmod(0o755)
+        number = int(version.split(".")[0]) * 10000 + int(version.split(".")[1])
+        identity = Identity("postgres", version, number, "", "", "", "system", str(bindir), False)
+        made.append(DiscoveredBuild(f"debian-{version}", Build(bindir, "system"), identity))
+    return made
+
+
+def test_programs_of_every_known_build_count_the_newest_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of those that were added too: the bundled ones copy no server of a later version."""
+    account = choose_account()
+    monkeypatch.setattr(client_programs.shutil, "which", lambda _: None)
+    with open_directory() as home:
+        made = builds(home, "18.4", "19.1", "15.13", "18.6")
+        (home / "18.6/pg_basebackup").chmod(0o644)  # it cannot be executed
+        monkeypatch.setattr(client_programs, "discovered", lambda: made)
+        paths = [Path(path).parent.name for path, _ in clients("pg_basebackup", None, account)]
+        assert paths == ["19.1", "18.4", "15.13"]
+        assert newest_client("pg_basebackup", account)[0] == str(home / "19.1/pg_basebackup")
+        own = replace(made[0].build, bindir=home / "own")
+        (home / "18.4").rename(home / "own")
+        monkeypatch.setattr(client_programs, "discovered", lambda: made[3:])
+        assert [path for path, _ in clients("pg_basebackup", own, account)] == [
+            str(home / "own/pg_basebackup")
+        ]
+        with pytest.raises(EngineError, match="no pg_restore on this machine"):
+            newest_client("pg_restore", account)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("form", ["c", "d", "t"])
+@pytest.mark.parametrize("refusals", [(NO_ZSTD,), (NO_ZSTD, TOO_OLD)])
+def test_an_archive_is_read_by_the_newest_program_that_can(
+    monkeypatch: pytest.MonkeyPatch, form: str, refusals: tuple[str, ...]
+) -> None:
+    """The bundled one is the newest, and was built without zstd; the machine's has it."""
+    with restore_server() as server, open_directory() as home:
+        server.ask("CREATE TABLE t AS SELECT 7 AS a")
+        dump = server.directory / "dump"
+        server.program("pg_dump", "-F", form, "-f", str(dump), "postgres")
+        refusing = [(str(program(home, words)), {}) for words in refusals]
+        able = (server.build.program("pg_restore"), server.build.environment)
+        monkeypatch.setattr(archive, "clients", lambda *_: iter([*refusing, able]))
+        server.restore(dump)
+        assert server.rows("SELECT a FROM t") == [(7,)]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("programs", "words", "hint"),
+    [((NO_ZSTD, TOO_OLD), "with zstd", "pg_dump -Fc -Z gzip"), ((DAMAGED, TOO_OLD), DAMAGED, None)],
+)
+def test_where_none_can_the_newest_says_why(
+    monkeypatch: pytest.MonkeyPatch, programs: tuple[str, ...], words: str, hint: str | None
+) -> None:
+    with restore_server() as server, open_directory() as home:
+        dump = server.directory / "dump"
+        server.program("pg_dump", "-F", "c", "-f", str(dump), "postgres")
+        refusing = [(str(program(home, each)), {}) for each in programs]
+        monkeypatch.setattr(archive, "clients", lambda *_: iter(refusing))
+        with pytest.raises(ServerError) as refused:
+            server.restore(dump)
+        assert words in str(refused.value.detail)
+        assert (hint is None) == (refused.value.hint is None)
+        assert hint is None or hint in str(refused.value.hint)
