@@ -250,6 +250,27 @@ def test_log_segments_of_another_size_are_taken_in_and_served_whatever_the_limit
     copy.stop()
 
 
+def test_a_subscriber_with_more_origins_than_servers_have_room_for_by_default_is_taken_in(
+    engine18: Postgres, slot: Slot
+) -> None:
+    """Of each subscription, and of each table that one still copies."""
+    room = "max_active_replication_origins=20"
+    with open_directory() as home:
+        original = original_at(home)
+        original.make()
+        with original.running(room):
+            original.ask("CREATE DATABASE shop")
+            for number in range(12):
+                original.ask(f"SELECT pg_replication_origin_create('o{number}')")
+                original.ask(f"SELECT pg_replication_origin_advance('o{number}', '0/1')")
+        _, copy = take(engine18, original.directory, slot)
+    copy.start(slot, dict([room.split("=")]))
+    try:
+        assert rows(copy, "SELECT count(*) FROM pg_replication_origin_status") == [(12,)]
+    finally:
+        copy.stop()
+
+
 def test_blocks_of_another_size_are_refused_by_name_before_anything_is_copied(
     engine18: Postgres, theirs: Original, slot: Slot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,9 @@ _RECOVERY: Mapping[str, str] = {
     # Recovery of a backup must not wait for what the original had: no followers, no queries in it.
     "hot_standby": "off",
     "max_prepared_transactions": "1000",
+    # A server does not start with less than the origins that a subscriber's has (origin.c).
+    "max_replication_slots": "1000",
+    "max_active_replication_origins": "1000",
     "fsync": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
@@ -173,6 +176,7 @@ def configure_copy(account: Account, cluster: Cluster, settings: Mapping[str, st
 def recovery_settings(cluster: Cluster) -> dict[str, str]:
     """As this version and the cluster's segments take them."""
     settings = enough_log(cluster.directory, _RECOVERY)
-    if cluster.identity.version_number < 170000:
-        del settings["event_triggers"]
+    for name, first in (("event_triggers", 170000), ("max_active_replication_origins", 180000)):
+        if cluster.identity.version_number < first:
+            del settings[name]
     return settings

@@ -15,7 +15,7 @@ from steelyard.engines.postgres.intake.configuration import SET, Configuration
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
-from steelyard.engines.postgres.life.recovery import configure_copy, copy_settings
+from steelyard.engines.postgres.life.recovery import configure_copy, copy_settings, recovery_settings
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.postgres.upgrade.copies import (
@@ -92,7 +92,7 @@ def carry_over(
 
 def _read(old: Cluster, slot: Slot) -> tuple[ClusterFacts, str]:
     """What a copy that lets us in holds, and its first superuser."""
-    old.start(slot, _QUIET)
+    old.start(slot, {**recovery_settings(old), **_QUIET})
     try:
         with connected(replace(old.address, user=SUPERUSER)) as session:
             row = session.execute(OWNER_QUERY.encode()).fetchone()

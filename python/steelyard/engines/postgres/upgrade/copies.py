@@ -37,7 +37,7 @@ from steelyard.model.identity import Identity
 TABLESPACES = "pg_tblspc"
 NEEDED = (
     *PRELOADING, "max_locks_per_transaction", "maintenance_work_mem", "max_replication_slots",
-    *SETTING_RULES.of_statistics,
+    "max_active_replication_origins", *SETTING_RULES.of_statistics,
 )  # fmt: skip
 """Settings of the original without which its schema may not be dumped or restored, and those by
 which its statistics are gathered."""
