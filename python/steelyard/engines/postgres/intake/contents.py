@@ -18,13 +18,20 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard._core import read_relation_map
 from steelyard.engines.local.owned_files import (
     kind_of,
     open_directory,
     open_regular,
+    opened_below,
+    path_of,
+    read_below,
     refusal,
     text_below,
 )
+from steelyard.engines.postgres.intake.configuration import printable
+from steelyard.engines.postgres.life.catalogue_rows import PG_TABLESPACE, tablespace_names
+from steelyard.engines.postgres.life.control import SHUT_DOWN, control_of, stored_state
 from steelyard.model.errors import EngineError
 
 FILES = ("PG_VERSION", "backup_label")
@@ -52,6 +59,10 @@ _DEEPEST = 8
 _MOST_OF_VERSION = 64
 TABLESPACE_MAP = "tablespace_map"
 _MAPPED = re.compile(r"(?:\A|(?<!\\)\n)(\d+) ")
+FIRST_WITH_OID_COLUMN = 12
+"""Of major versions, the first whose catalogues have their OID before the name."""
+_FIRST_NORMAL_OID = 16384
+"""FirstNormalObjectId: those below are initdb's."""
 
 
 @dataclass(frozen=True)
@@ -239,24 +250,51 @@ def _vanished(name: str) -> EngineError:
     )
 
 
-def require_tablespaces(directory: Path, names: Container[str]) -> None:
-    """EngineError: the backup's tablespace_map names tablespaces that are not there, as where only
-    base.tar was unpacked. A server would make the links by the map, to places of its machine.
-    `names`: what is there."""
-    try:
-        tablespace_map = text_below(directory, TABLESPACE_MAP)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _unreadable(directory / TABLESPACE_MAP, error) from error
-    missing = [
-        oid for oid in _MAPPED.findall(tablespace_map) if f"{_TABLESPACES}/{oid}" not in names
-    ]
-    if missing:
-        archives = " and ".join(f"{oid}.tar into {_TABLESPACES}/{oid}" for oid in missing)
+def require_tablespaces(directory: Path, names: Container[str], major: int) -> None:
+    """EngineError: tablespaces are not there that the backup's tablespace_map names, as where only
+    base.tar was unpacked, or the catalogue of a server that was stopped. A server would make the
+    links by the map, to places of its machine. `names`: what is there."""
+    mapped = [oid for oid in _mapped(directory) if f"{_TABLESPACES}/{oid}" not in names]
+    if mapped:
+        archives = " and ".join(f"{oid}.tar into {_TABLESPACES}/{oid}" for oid in mapped)
         raise EngineError(
             f'could not take in "{directory}": it is not whole',
-            detail=f"Its {TABLESPACE_MAP} names tablespace {', '.join(missing)}, of which there is "
+            detail=f"Its {TABLESPACE_MAP} names tablespace {', '.join(mapped)}, of which there is "
             f"nothing in {_TABLESPACES}.",
             hint=f"Unpack {archives}.",
         )
+    known = _known_tablespaces(directory, major).items()
+    lost = [f"{name} ({oid})" for oid, name in known if f"{_TABLESPACES}/{oid}" not in names]
+    if lost:
+        raise EngineError(
+            f'could not take in "{directory}": it is not whole',
+            detail=f"Its server had tablespace {printable(', '.join(lost))}, of which there is no "
+            f"link in {_TABLESPACES}: some programs copy no links (rsync -r, rclone).",
+            hint="Copy the directory again with what its links lead to: rsync -aL, cp -aL",
+        )
+
+
+def _mapped(directory: Path) -> list[str]:
+    try:
+        tablespace_map = text_below(directory, TABLESPACE_MAP)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unreadable(directory / TABLESPACE_MAP, error) from error
+    return _MAPPED.findall(tablespace_map)
+
+
+def _known_tablespaces(directory: Path, major: int) -> dict[int, str]:
+    """Names by OID of those that were made; none where the files do not surely say: of a server
+    that was not stopped some may be made or dropped by the log alone."""
+    if stored_state(directory) != SHUT_DOWN or major < FIRST_WITH_OID_COLUMN:
+        return {}
+    try:
+        page_bytes = int(control_of(directory)["block_size"])
+        with opened_below(directory, "global/pg_filenode.map") as descriptor:
+            files = dict(read_relation_map(path_of(descriptor), major))
+        content = read_below(directory, f"global/{files[PG_TABLESPACE]}")
+    except (OSError, ValueError, KeyError):
+        return {}  # said by what opens the copy
+    known = tablespace_names(content, directory, page_bytes)
+    return {oid: name for oid, name in known.items() if oid >= _FIRST_NORMAL_OID}

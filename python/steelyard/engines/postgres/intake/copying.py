@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -13,6 +13,7 @@ from steelyard.engines.cache import free_bytes
 from steelyard.engines.copying import copy_opened
 from steelyard.engines.intake import DataPlace, Report
 from steelyard.engines.local.owned_files import names_below
+from steelyard.engines.postgres.intake.configuration import printable
 from steelyard.engines.postgres.intake.contents import EMPTY, CopiedPath, contents
 from steelyard.engines.postgres.intake.place import Digest, digest_of
 from steelyard.model.errors import EngineError
@@ -21,6 +22,9 @@ from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 COPYING = "copy the data"
 _BETWEEN_S = 2.0
 """Seconds between two reports of how far a copy is."""
+_APART_S = 300.0
+"""A checkpoint writes files until so long after the log, checkpoint_timeout of its default."""
+_TABLESPACES = "pg_tblspc"
 
 
 class CopyProgress:
@@ -106,6 +110,29 @@ def _copy(entry: CopiedPath, target: Path) -> os.stat_result:
     return status
 
 
+def linked_tablespace_doubts(directory: Path) -> Iterator[str]:
+    """Which tablespaces a link leads to that were written later than all else of a cluster: in a
+    copy that was made with its links, and in a snapshot of one disk, they lead to the original's.
+    """
+    newest: dict[str, float] = {}  # time of change by what may be a link
+    for entry in contents(directory):
+        top, _, below = entry.name.partition("/")
+        place = f"{top}/{below.partition('/')[0]}" if top == _TABLESPACES else top
+        if not entry.is_directory:
+            newest[place] = max(newest.get(place, 0.0), entry.status.st_mtime)
+    linked = {place for place in newest if os.path.islink(directory / place)}
+    rest_s = max((at for place, at in newest.items() if place not in linked), default=math.inf)
+    for place in sorted(linked):
+        later_s = newest[place] - rest_s
+        if place.startswith(_TABLESPACES) and later_s > _APART_S:
+            where = printable(os.readlink(directory / place))
+            yield (
+                f'{place} leads to "{where}", written {format_duration(later_s * NS_PER_S)} after '
+                "all else of these data: where they are a copy, that is still the original's, of "
+                "another moment; put a copy of it in the place of the link"
+            )
+
+
 def tablespaces(directory: Path) -> list[str]:
     """Names of the tablespaces that stand within a copy."""
-    return names_below(directory, "pg_tblspc")
+    return names_below(directory, _TABLESPACES)

@@ -28,7 +28,8 @@ from steelyard.engines.local.owned_files import names_below, opened_below, path_
 from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
-from steelyard.engines.postgres.intake.copying import copy_in
+from steelyard.engines.postgres.intake.contents import FIRST_WITH_OID_COLUMN
+from steelyard.engines.postgres.intake.copying import copy_in, linked_tablespace_doubts
 from steelyard.engines.postgres.intake.recover import Opening, row_security_doubts
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.role_settings import reset_own_role, setting_doubts
@@ -90,8 +91,6 @@ Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""
 _NAME_BYTES, _ALIGNED, _OID_BYTES = 64, 8, 4
 """NAMEDATALEN, MAXIMUM_ALIGNOF, and what stands before a name in pg_database."""
-_OID_IS_COLUMN = 12
-"""The first version in which it does."""
 _STANDBY = ("standby.signal", "recovery.signal")
 _LOCALE_C = "it was restored with locale C: the order of texts may be another than where it was"
 
@@ -122,7 +121,7 @@ def take_in_cluster(
     report("write checksums")
     sealed = seal(cluster)
     written = ["its pages carried no checksums: the copy's were written"] if sealed else []
-    doubts = [*opened.doubts, *written]
+    doubts = [*opened.doubts, *linked_tablespace_doubts(intake.place.path), *written]
     gone = [*opened.neutralised, *_removed_files(intake.place.path)]
     return ImportedCluster(opened.database, opened.bytes, tuple(gone), tuple(doubts))
 
@@ -189,7 +188,7 @@ def require_database(place: DataPlace, database: str | None) -> None:
 def _require_database(directory: Path, database: str | None, major: int) -> None:
     """UsageError, before hours of copying, where the file of pg_database of a server that was
     stopped does not hold the name, or where it holds several and none was named."""
-    if major < _OID_IS_COLUMN:
+    if major < FIRST_WITH_OID_COLUMN:
         return  # the columns stand elsewhere
     if database is not None and (not database.isascii() or _replays_log(directory)):
         return  # its bytes depend on the server's encoding; its row may be in the log alone

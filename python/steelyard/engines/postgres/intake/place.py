@@ -118,7 +118,7 @@ def _directory(path: Path) -> DataPlace:
             hint="Stop the server, or take a base backup of it: --from 'host=... dbname=...'",
         )
     _require_own_storage(path)
-    _require_whole(path)
+    _require_whole(path, int(major))
     # The manifest stays for good where a server was made of a backup: every member of Patroni's.
     backup = os.path.lexists(path / LABEL)
     return _place(path, "base backup" if backup else "data directory", major)
@@ -205,7 +205,7 @@ def _place(path: Path, kind: str, major: str | None) -> DataPlace:
     return DataPlace(path, kind, major, size, digest_of(path))  # type: ignore[arg-type]
 
 
-def _require_whole(path: Path) -> None:
+def _require_whole(path: Path, major: int) -> None:
     """EngineError names what a whole copy of a cluster would have."""
     sizes = {entry.name: entry.status.st_size for entry in contents(path)}
     for needed in (CONTROL_FILE, "base", "pg_wal", "pg_xact"):
@@ -214,7 +214,7 @@ def _require_whole(path: Path) -> None:
                 f'could not take in "{path}": it is not whole',
                 detail=f'There is no "{needed}" in it.',
             )
-    require_tablespaces(path, sizes)
+    require_tablespaces(path, sizes, major)
     wrong = list(_against_manifest(path, sizes))
     if wrong:
         raise EngineError(

@@ -162,10 +162,21 @@ class CatalogueReader:
 
 def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str]:
     """The names in the rows of pg_database that count, whose file has this content."""
-    commits, starts = Commits(directory, page_bytes), range(0, len(content), page_bytes)
-    pages = (content[start : start + page_bytes] for start in starts)
-    rows = (row for page in pages for row in _page_rows(page, _OID_NAME.size, commits))
-    return [_name(_OID_NAME.unpack_from(row)[1]) for row in rows]
+    return [name for _, name in _named_rows(content, directory, page_bytes)]
+
+
+def tablespace_names(content: bytes, directory: Path, page_bytes: int) -> dict[int, str]:
+    """The names by OID in the rows of pg_tablespace that count, whose file has this content."""
+    return dict(_named_rows(content, directory, page_bytes))
+
+
+def _named_rows(content: bytes, directory: Path, page_bytes: int) -> Iterator[tuple[int, str]]:
+    commits = Commits(directory, page_bytes)
+    for start in range(0, len(content), page_bytes):
+        page = content[start : start + page_bytes]
+        for row in _page_rows(page, _OID_NAME.size, commits):
+            oid, name = _OID_NAME.unpack_from(row)
+            yield oid, _name(name)
 
 
 def ordinary_names(content: bytes, directory: Path, page_bytes: int, major: int) -> list[str]:
