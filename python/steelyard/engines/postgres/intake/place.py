@@ -16,7 +16,7 @@ from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import opened_below, text_below
 from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
 from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
-from steelyard.engines.postgres.intake.dumps.format import recognise
+from steelyard.engines.postgres.intake.dumps.format import HINT_OTHER_PRODUCTS, recognise
 from steelyard.engines.postgres.intake.manifest import Manifest
 from steelyard.engines.postgres.life.configuration_text import MAIN
 from steelyard.engines.postgres.life.data_directory import (
@@ -35,6 +35,19 @@ _MOST_OF_VERSION = 64
 _MAJOR = re.compile(r"[1-9][0-9]")
 _BEFORE_10 = re.compile(r"[0-9]\.[0-9]{1,2}")
 _MOST_SUGGESTED = 3
+_PACKED = (
+    ("backup.manifest", "pgBackRest",
+     "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off"),
+    ("backup.info.copy", "pgBackRest",
+     "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off"),
+    ("backup_content.control", "pg_probackup",
+     "pg_probackup restore -B CATALOG --instance=NAME -D DIR"),
+    ("tar_partitions", "WAL-G", "wal-g backup-fetch DIR NAME"),
+)  # fmt: skip
+"""By a name that only one program gives, in its backup or beside the data in that, how what it
+writes becomes a data directory."""
+_OF_OTHERS = ("ibdata1", "@.json", "*-schema-create.sql*")
+"""In a data directory of MySQL or MariaDB, and in dumps of MySQL Shell and mydumper."""
 _CHANGED_LATER = frozenset(
     {
         *("postgresql.auto.conf", "standby.signal", "recovery.signal"),
@@ -103,6 +116,7 @@ def _statuses(path: Path) -> Iterator[tuple[str, os.stat_result]]:
 def _directory(path: Path) -> DataPlace:
     if (path / "toc.dat").is_file():
         return _dump(path)
+    _require_readable(path)
     if not os.path.lexists(path / "PG_VERSION"):
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
@@ -122,6 +136,24 @@ def _directory(path: Path) -> DataPlace:
     # The manifest stays for good where a server was made of a backup: every member of Patroni's.
     backup = os.path.lexists(path / LABEL)
     return _place(path, "base backup" if backup else "data directory", major)
+
+
+def _require_readable(path: Path) -> None:
+    """UsageError: it is, or stands in, a backup whose files no server reads, or is of another
+    product."""
+    for place in (path, path.parent):
+        for mark, program, command in _PACKED:
+            if os.path.lexists(place / mark):
+                raise UsageError(
+                    f'cannot take in "{path}": it is a backup of {program}',
+                    detail="Its files are in a form of their own, or without their log.",
+                    hint="Restore it, start a server on what that writes, so that it fetches its "
+                    f"log, stop it, and name its directory: {command}",
+                )
+    if any(any(path.glob(name)) for name in _OF_OTHERS):
+        raise UsageError(
+            f'cannot take in "{path}": it is of MySQL or MariaDB', hint=HINT_OTHER_PRODUCTS
+        )
 
 
 def _require_own_storage(path: Path) -> None:

@@ -35,6 +35,10 @@ _OTHERS = {
 """What unpacks a file whose name follows, whatever its suffix."""
 _SUFFIXES = (".gz", ".tgz", ".zst", ".lz4", ".bz2", ".xz", ".zip")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+HINT_OTHER_PRODUCTS = (
+    "Data of PostgreSQL alone are taken in; other servers are weighed with workloads that are "
+    "loaded into them: `steelyard studies` lists whose."
+)
 _NO_DUMPS = (
     (
         re.compile(
@@ -44,11 +48,13 @@ _NO_DUMPS = (
         "Decrypt it, and name the file that comes of it.",
     ),
     (
-        # mysqldump, mydumper, mariadb-dump. HeidiSQL's are of PostgreSQL, too.
-        re.compile(rb"-- (?:MySQL|MariaDB) dump|/\*(?:!\d|M!)|-- phpMyAdmin SQL"),
+        # mysqldump, mydumper, mariadb-dump, mysqlpump, Adminer. HeidiSQL's are of PostgreSQL, too.
+        re.compile(
+            rb"-- (?:MySQL|MariaDB) dump|/\*(?:!\d|M!)|-- phpMyAdmin SQL"
+            rb"|-- Dump created by MySQL|-- Adminer \S+ (?:MySQL|MariaDB)"
+        ),
         "it is a dump of MySQL or MariaDB",
-        "Data of PostgreSQL alone are taken in; other servers are weighed with workloads that are "
-        "loaded into them: `steelyard studies` lists whose.",
+        HINT_OTHER_PRODUCTS,
     ),
 )
 """How files begin that are no dumps of PostgreSQL, what they are, and what to type."""
