@@ -290,6 +290,11 @@ PART = "ALTER TABLE ONLY root ATTACH PARTITION a DEFAULT;\n"
         (("a", "b"), ROOT + PART + FILLED.format("a") + FILLED.format("b"), None),
         (("a", "b"), ROOT + PART + FILLED.format("root") * 2, None),  # --load-via-partition-root
         (("a", "b"), "INSERT INTO a VALUES (1);\n", None),  # an empty table has none either
+        (
+            ("a", "b"),
+            "SET row_security = on;\n" + FILLED.format("a") + FILLED.format("b"),
+            "only rows that its role could see",
+        ),
     ],
 )
 def test_tables_whose_rows_a_dump_was_to_leave_out_are_named(

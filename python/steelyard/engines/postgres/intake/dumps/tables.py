@@ -33,7 +33,7 @@ class DumpedTables:
         self._partitioned: set[bytes] = set()
         self._foreign: set[bytes] = set()
         self._copied: set[bytes] = set()
-        self._inserts = self._indexed = False
+        self._inserts = self._indexed = self._filtered = False
 
     def add(self, statement: SqlStatement) -> None:
         """Another statement that is executed."""
@@ -50,6 +50,7 @@ class DumpedTables:
             self._foreign.add(_name(statement))
         elif statement.reads_rows:
             self._copied.add(_name(statement))
+        self._filtered |= statement.begins("SET", "ROW_SECURITY", "ON")
         adds_key = statement.begins("ALTER", "TABLE") and ("ADD", "CONSTRAINT") in pairs
         self._indexed |= adds_key or any(statement.begins(*words) for words in _INDEXES)
 
@@ -75,6 +76,11 @@ class DumpedTables:
                 f"no rows of {len(empty)} of its {len(self._made)} tables are in the dump, as of "
                 "pg_dump --exclude-table-data, or of unlogged tables of a standby: "
                 f"{names}{more}"
+            )
+        if self._filtered:
+            yield (
+                "only rows that its role could see are in the dump, where tables have row security "
+                "(pg_dump --enable-row-security)"
             )
         if len(self._copied) > 1 and not self._indexed:
             yield (
