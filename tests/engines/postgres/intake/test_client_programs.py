@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engines.postgres.intake.restore_server import restore_server
+from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from own_cache import open_directory
 from steelyard.engines.account import choose_account
 from steelyard.engines.postgres.builds.build import Build
@@ -54,7 +55,7 @@ def test_programs_of_every_known_build_count_the_newest_first(
 ) -> None:
     """Of those that were added too: the bundled ones copy no server of a later version."""
     account = choose_account()
-    monkeypatch.setattr(client_programs.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     with open_directory() as home:
         made = builds(home, "18.4", "19.1", "15.13", "18.6")
         (home / "18.6/pg_basebackup").chmod(0o644)  # it cannot be executed
@@ -72,21 +73,29 @@ def test_programs_of_every_known_build_count_the_newest_first(
             newest_client("pg_restore", account)
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[RestoreServer]:
+    """With a dump of a table in each format of archives."""
+    with restore_server() as running:
+        running.ask("CREATE DATABASE shop")
+        running.ask("CREATE TABLE t AS SELECT 7 AS a", "shop")
+        for form in ("c", "d", "t"):
+            running.program("pg_dump", "-F", form, "-f", str(running.directory / form), "shop")
+        yield running
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("form", ["c", "d", "t"])
 @pytest.mark.parametrize("refusals", [(NO_ZSTD,), (NO_ZSTD, TOO_OLD)])
 def test_an_archive_is_read_by_the_newest_program_that_can(
-    monkeypatch: pytest.MonkeyPatch, form: str, refusals: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, server: RestoreServer, form: str, refusals: tuple[str, ...]
 ) -> None:
     """The bundled one is the newest, and was built without zstd; the machine's has it."""
-    with restore_server() as server, open_directory() as home:
-        server.ask("CREATE TABLE t AS SELECT 7 AS a")
-        dump = server.directory / "dump"
-        server.program("pg_dump", "-F", form, "-f", str(dump), "postgres")
+    with open_directory() as home:
         refusing = [(str(program(home, words)), {}) for words in refusals]
         able = (server.build.program("pg_restore"), server.build.environment)
         monkeypatch.setattr(archive, "clients", lambda *_: iter([*refusing, able]))
-        server.restore(dump)
+        server.restore(server.directory / form)
         assert server.rows("SELECT a FROM t") == [(7,)]
 
 
@@ -96,15 +105,17 @@ def test_an_archive_is_read_by_the_newest_program_that_can(
     [((NO_ZSTD, TOO_OLD), "with zstd", "pg_dump -Fc -Z gzip"), ((DAMAGED, TOO_OLD), DAMAGED, None)],
 )
 def test_where_none_can_the_newest_says_why(
-    monkeypatch: pytest.MonkeyPatch, programs: tuple[str, ...], words: str, hint: str | None
+    monkeypatch: pytest.MonkeyPatch,
+    server: RestoreServer,
+    programs: tuple[str, ...],
+    words: str,
+    hint: str | None,
 ) -> None:
-    with restore_server() as server, open_directory() as home:
-        dump = server.directory / "dump"
-        server.program("pg_dump", "-F", "c", "-f", str(dump), "postgres")
+    with open_directory() as home:
         refusing = [(str(program(home, each)), {}) for each in programs]
         monkeypatch.setattr(archive, "clients", lambda *_: iter(refusing))
         with pytest.raises(ServerError) as refused:
-            server.restore(dump)
+            server.restore(server.directory / "c")
         assert words in str(refused.value.detail)
         assert (hint is None) == (refused.value.hint is None)
         assert hint is None or hint in str(refused.value.hint)
