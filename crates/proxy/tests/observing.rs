@@ -221,6 +221,70 @@ fn a_pipeline_is_answered_in_its_order_and_skipped_behind_an_error() {
     }
 }
 
+/// What was noted, a letter each: T, a transaction begins; Q, a statement; others are left out.
+fn kinds(notes: &[u8]) -> String {
+    let (mut at, mut all) = (0, String::new());
+    while at < notes.len() {
+        if matches!(notes[at], b'T' | b'Q') {
+            all.push(char::from(notes[at]));
+        }
+        at += 5 + u32_at(notes, at + 1);
+    }
+    all
+}
+
+#[test]
+fn what_one_sync_ends_is_one_transaction_unless_a_block_is_open() {
+    let one = || joined(&[&bind("", "s1", &[]), &execute("")]);
+    let answer = || joined(&[BOUND, &done()]);
+    let open: &[u8] = b"Z\0\0\0\x05T";
+    let failed: &[u8] = b"Z\0\0\0\x05E";
+    for (client, server, wanted) in [
+        (
+            vec![one(), SYNC.to_vec(), one(), SYNC.to_vec()],
+            vec![answer(), READY.to_vec(), answer(), READY.to_vec()],
+            "TQTQ",
+        ),
+        (
+            vec![one(), one(), one(), SYNC.to_vec(), one(), SYNC.to_vec()],
+            vec![answer(), answer(), answer(), READY.to_vec(), answer(), READY.to_vec()],
+            "TQQQTQ",
+        ),
+        (
+            vec![one(), SYNC.to_vec(), one(), SYNC.to_vec(), one(), SYNC.to_vec()],
+            vec![answer(), open.to_vec(), answer(), failed.to_vec(), answer(), READY.to_vec()],
+            "TQQQ",
+        ),
+        (
+            vec![one(), one(), one(), SYNC.to_vec(), one(), SYNC.to_vec()],
+            vec![answer(), error("22012"), READY.to_vec(), answer(), READY.to_vec()],
+            "TQQQQTQ",
+        ),
+        (
+            vec![query("select 1"), query("begin"), one(), SYNC.to_vec(), query("end"), one()],
+            vec![done(), READY.to_vec(), done(), open.to_vec(), answer(), open.to_vec(), done(),
+                READY.to_vec(), answer()],
+            "QQTQQTQ",
+        ),
+    ] {
+        let (client, server) = (client.concat(), server.concat());
+        for piece in [1, 7, 1000] {
+            let mut observer = Observer::new(b"u\0d\0a\0");
+            observer.from_server(WELCOME, 0);
+            observer.from_client(&joined(&[&parse("s1", "select 2", &[]), SYNC]), 1);
+            observer.from_server(&joined(&[PARSED, READY]), 2);
+            let mut notes = Vec::new();
+            observer.from_client(&client, 3);
+            for part in server.chunks(piece) {
+                observer.from_server(part, 4);
+                notes.extend(observer.take_notes().bytes);
+            }
+            notes.extend(observer.take_notes().bytes);
+            assert_eq!(kinds(&notes), wanted);
+        }
+    }
+}
+
 #[test]
 fn a_commit_that_fails_at_sync_fails_its_statement_also_where_notes_were_taken() {
     let mut observer = Observer::new(b"u\0d\0a\0");

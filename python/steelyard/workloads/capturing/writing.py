@@ -268,7 +268,7 @@ _CALLS = (
     "# said."
 )
 _IMPLICIT = (
-    "# One transaction by the server's log, as a pipeline is: its BEGIN and COMMIT are not in it."
+    "# One transaction of the server, as a pipeline is: its clients said no BEGIN and COMMIT."
 )
 
 

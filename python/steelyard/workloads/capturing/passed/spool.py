@@ -63,6 +63,13 @@ class _Session:
     """Of all sessions' prepared statements, each once."""
     types_of: TypesOf | None = None
     """None: types that a database defines are not known."""
+    transactions: int = 0
+    """Those that were noted: of statements that are not simple."""
+
+    def vxid(self, protocol: Protocol) -> str:
+        """What stands for the virtual transaction that was open behind a statement."""
+        is_noted = self.transactions and protocol != "simple"
+        return f"{self.name}/{self.transactions}" if is_noted else ""
 
     def types_for(self, prepared: _Prepared) -> Types:
         """The types of its database, where a statement has a parameter of one of them."""
@@ -126,6 +133,8 @@ def _note(session: _Session, kind: str, body: bytes) -> None:
             session.unnamed = types
         elif number in session.prepared:
             session.prepared[number].inferred = types
+    elif kind == "T":
+        session.transactions += 1
 
 
 def _statement(session: _Session, body: bytes) -> LoggedStatement:
@@ -151,6 +160,7 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         application=session.application,
         outcome=outcome,
         nested=bool(flags & _NESTED),
+        vxid=session.vxid(_PROTOCOLS[protocol]),
     )
     if flags & _TEXT_CUT:
         return replace(statement, outcome=outcome or StatementOutcome.LONG_TEXT)
