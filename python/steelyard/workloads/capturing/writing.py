@@ -10,6 +10,7 @@ import typing
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -276,7 +277,8 @@ def _description(
     name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, TransactionKind]]
 ) -> str:
     """workload.toml."""
-    quoted, source = json.dumps, printable_line(source)
+    # Of JSON's escapes TOML lacks the pairs by which characters beyond U+FFFF are written.
+    quoted, source = partial(json.dumps, ensure_ascii=False), printable_line(source)
     lines = [
         f"# Captured from {source}. --from brings the data.",
         f"name = {quoted(name)}",
