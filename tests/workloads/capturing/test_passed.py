@@ -265,6 +265,14 @@ def test_what_cannot_be_read_is_left_out_by_its_name() -> None:
     assert mix.ledger.statements[StatementOutcome.CUT_VALUES] == 1
 
 
+def test_a_prepared_statement_is_parsed_for_its_first_execution() -> None:
+    prepared = record(b"P", struct.pack("<I", 5) + types_of() + words_of("SELECT 1"))
+    again = record(b"P", struct.pack("<I", 6) + types_of() + words_of("SELECT 1"))
+    first, second = (statement(None, number=number, protocol=2) for number in (5, 6))
+    found, _ = read(piece(1, SESSION, prepared, first, first, again, second))
+    assert [one.parsed for one in found] == [True, False, True]
+
+
 BEGUN = record(b"T", b"")
 
 

@@ -98,7 +98,7 @@ class Captured:
     def protocols(self) -> Counter[Protocol]:
         """Of the statements that are driven, by how they came, those aside that begin and end
         transactions."""
-        return sum((kind.protocols for _, kind in self.scripts), Counter())
+        return _protocols([kind for _, kind in self.scripts])
 
 
 def choose_kinds(
@@ -246,12 +246,21 @@ def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
         len({row[column] for row in kind.rows}) > 1 for kind in kinds for column in kind.literals
     ):
         return "simple"
-    came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    came = _protocols(kinds)
     if not came:  # A server that counts statements does not say it.
         return "extended"
     if 2 * came["simple"] >= came.total():
         return "simple"
     return "prepared" if came["prepared"] >= came["extended"] else "extended"
+
+
+def _protocols(kinds: Sequence[TransactionKind]) -> Counter[Protocol]:
+    """Statements by how they came. Prepared ones most of which were parsed for each execution, as
+    those of PHP's PDO, cost what extended ones do, and count as such."""
+    came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    if 2 * sum(kind.parsed for kind in kinds) > came["prepared"]:
+        came["extended"] += came.pop("prepared")
+    return came
 
 
 def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:

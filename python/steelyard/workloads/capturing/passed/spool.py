@@ -46,6 +46,7 @@ class _Prepared:
     """As its client declared them; 0: not at all."""
     inferred: tuple[int, ...] = ()
     """As the server said, where its client had it described."""
+    executed: bool = False
 
 
 @dataclass
@@ -146,7 +147,8 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         declared, at = _types(body, at)
         sent, at = _text(body, at)
         prepared = _Prepared(sent, declared, session.unnamed if protocol else ())
-    outcome = _OUTCOMES[became]
+    outcome, parsed = _OUTCOMES[became], not prepared.executed
+    prepared.executed = True
     values, types = _values(body, at), session.types_for(prepared)
     statement = LoggedStatement(
         session=session.name,
@@ -160,6 +162,7 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         application=session.application,
         outcome=outcome,
         nested=bool(flags & _NESTED),
+        parsed=parsed,
         vxid=session.vxid(_PROTOCOLS[protocol]),
     )
     if flags & _TEXT_CUT:
