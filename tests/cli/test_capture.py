@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.workloads.reading.folder import read_workload
+
 LINE = (
     '2026-11-27 10:00:0{n}.000 UTC,"app","my shop",7,"[local]",65f0.7,{n},"SELECT",'
     "2026-11-27 09:00:00 UTC,3/0,{xid},LOG,00000,"
@@ -45,6 +47,26 @@ def test_a_capture_says_what_to_type_next_with_its_database(tmp_path: Path) -> N
     every = capture(tmp_path, "day.csv", "-o", "all", "--writes")
     assert "takes them" not in every
     assert "--database" not in every
+
+
+@pytest.mark.parametrize(
+    ("folder", "log", "table", "name"),
+    [
+        ("Gr\u00f6\u00dfen", "M\u00e4rz.csv", "stra\u00dfe", "Gr--en"),
+        ("\u0437\u0430\u043a\u0430\u0437\u044b", "a.csv", "\u0442", "captured------"),
+        ("day\U0001f4c8", "\U0001f418.csv", "\U00020bb7", "day-"),
+    ],
+)
+def test_a_capture_with_letters_of_any_language_can_be_read(
+    tmp_path: Path, folder: str, log: str, table: str, name: str
+) -> None:
+    line = LINE.format(n=0, xid=0, sql=f"SELECT 1 FROM {table}")
+    (tmp_path / log).write_text(line, encoding="utf-8")
+    capture(tmp_path, log, "-o", folder)
+    workload = read_workload(tmp_path / folder)
+    assert workload.name == name
+    assert list(workload.scripts) == [f"01-select-{table}"]
+    assert log in workload.title
 
 
 @pytest.mark.parametrize("name", ["empty.csv", "empty.log"])

@@ -102,6 +102,7 @@ impl State {
         let mut flags = if nested { NESTED } else { 0 };
         flags |= if statement.cut { TEXT_CUT } else { 0 };
         flags |= if portal.cut { VALUES_CUT } else { 0 };
+        self.note_transaction();
         let took_ns = took_ns + portal.bind_ns.take() + statement.parse_ns.take();
         let sent = match statement.number {
             0 => Sent::Extended,
@@ -116,6 +117,16 @@ impl State {
         self.notes.raw(&portal.values);
         self.notes.end(&record);
         self.latest = Some(begins);
+    }
+
+    /// Before the first of its statements that is not simple: a Sync ends what a pipeline did as one
+    /// transaction, without a word of it, and a simple statement ends its own.
+    fn note_transaction(&mut self) {
+        if !self.in_transaction {
+            let record = self.notes.begin(b'T');
+            self.notes.end(&record);
+            self.in_transaction = true;
+        }
     }
 
     pub(super) fn begin_statement(

@@ -41,6 +41,8 @@ pub struct State {
     pub(super) answered_ns: u64,
     /// Where the latest statement's record begins, and its outcome: a commit may still fail.
     pub(super) latest: Option<(usize, usize)>,
+    /// The transaction under way is noted.
+    pub(super) in_transaction: bool,
     pub(super) readable: bool,
 }
 
@@ -66,6 +68,7 @@ impl Observer {
                 copying: false,
                 answered_ns: 0,
                 latest: None,
+                in_transaction: false,
                 readable: true,
             },
         }
@@ -264,8 +267,11 @@ impl State {
             _ => {}
         }
         self.latest = None;
-        if self.waiting.is_empty() && body == b"I" {
-            self.portals.clear();
+        if body == b"I" {
+            self.in_transaction = false;
+            if self.waiting.is_empty() {
+                self.portals.clear();
+            }
         }
     }
 

@@ -221,6 +221,59 @@ fn a_pipeline_is_answered_in_its_order_and_skipped_behind_an_error() {
     }
 }
 
+/// What was noted, a letter each: T, a transaction begins; Q, a statement; others are left out.
+fn kinds(notes: &[u8]) -> String {
+    let (mut at, mut all) = (0, String::new());
+    while at < notes.len() {
+        if matches!(notes[at], b'T' | b'Q') {
+            all.push(char::from(notes[at]));
+        }
+        at += 5 + u32_at(notes, at + 1);
+    }
+    all
+}
+
+/// Messages by a letter each. Of a client: e, an execution; q, a simple statement. Of a server: d and
+/// c, their answers; x, an error; otherwise that it is ready, and where it stands.
+fn messages(letters: &str) -> Vec<u8> {
+    let each = letters.bytes().map(|letter| match letter {
+        b'e' => joined(&[&bind("", "s1", &[]), &execute("")]),
+        b'q' => query("select 1"),
+        b'S' => SYNC.to_vec(),
+        b'd' => joined(&[BOUND, &done()]),
+        b'c' => done(),
+        b'x' => error("22012"),
+        state => message(b'Z', &[state]),
+    });
+    each.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn what_one_sync_ends_is_one_transaction_unless_a_block_is_open() {
+    for (client, server, wanted) in [
+        ("eSeS", "dIdI", "TQTQ"),
+        ("eeeSeS", "dddIdI", "TQQQTQ"),
+        ("eSeSeSeS", "dTdEdIdI", "TQQQTQ"),
+        // The second is refused, and what follows it skipped.
+        ("eeeSeS", "dxIdI", "TQQQQTQ"),
+        ("qqeSqeS", "cIcTdTcIdI", "QQTQQTQ"),
+    ] {
+        for piece in [1, 7, 1000] {
+            let mut observer = Observer::new(b"u\0d\0a\0");
+            observer.from_server(WELCOME, 0);
+            observer.from_client(&joined(&[&parse("s1", "select 2", &[]), SYNC]), 1);
+            observer.from_server(&joined(&[PARSED, READY]), 2);
+            observer.from_client(&messages(client), 3);
+            let mut notes = Vec::new();
+            for part in messages(server).chunks(piece) {
+                observer.from_server(part, 4);
+                notes.extend(observer.take_notes().bytes);
+            }
+            assert_eq!(kinds(&notes), wanted, "{client} {server}");
+        }
+    }
+}
+
 #[test]
 fn a_commit_that_fails_at_sync_fails_its_statement_also_where_notes_were_taken() {
     let mut observer = Observer::new(b"u\0d\0a\0");

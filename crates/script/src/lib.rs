@@ -37,6 +37,7 @@ pub use error::{EvalError, ScriptError};
 pub use evaluate::evaluate;
 pub use expr::{Expr, Function};
 pub use known::is_variable_name;
+pub use quote::first_word;
 pub use random::Random;
 pub use scope::Scope;
 pub use script::{parse, parse_as, Command, Script, Source};

@@ -3,6 +3,24 @@
 use crate::scan::Fault;
 use crate::token::{is_name, is_name_start, run};
 
+/// The word with which a statement begins, past blanks, comments and brackets.
+pub fn first_word(text: &str) -> &str {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at += run(&bytes[at..], |byte| {
+            byte.is_ascii_whitespace() || byte == b'('
+        });
+        at = if bytes[at..].starts_with(b"--") {
+            at + run(&bytes[at..], |byte| byte != b'\n')
+        } else if bytes[at..].starts_with(b"/*") {
+            end_of_comment(bytes, at).unwrap_or(bytes.len())
+        } else {
+            return &text[at..at + run(&bytes[at..], is_name)];
+        };
+    }
+}
+
 /// Past an identifier or number (`a$1` is one word).
 pub(crate) fn end_of_word(bytes: &[u8], at: usize) -> usize {
     at + run(&bytes[at..], |byte| is_name(byte) || byte == b'$')

@@ -103,6 +103,22 @@ fn end_of_command(text: &str, start: usize) -> usize {
     }
 }
 
+/// Why a text begins with no statement, but with a word of the client that a server comes with.
+fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
+    let line = text.lines().next().unwrap_or_default().trim();
+    let word = line.split_whitespace().next().unwrap_or_default();
+    match dialect {
+        Dialect::Mysql if word.eq_ignore_ascii_case("delimiter") => Some(
+            "DELIMITER is a word of the client mysql: leave it out, for a routine whose body is \
+             BEGIN ... END is one statement",
+        ),
+        Dialect::Postgres if line.eq_ignore_ascii_case("go") => {
+            Some("GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement")
+        }
+        _ => None,
+    }
+}
+
 /// A statement, or nothing but a comment before a backslash command.
 fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
     let bytes = text.as_bytes();
@@ -110,7 +126,10 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
         start,
         ..Statement::default()
     };
-    let mut routine = Routine::default();
+    if let Some(why) = word_of_a_client(&text[start..], dialect) {
+        return Err((start, why));
+    }
+    let mut routine = Routine::new(dialect);
     let mut open_parens = 0usize;
     let mut open_brackets = Vec::new();
     let mut at = start;
@@ -125,11 +144,11 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
                 found.dropped.push(at);
                 if bytes[at + 1] == b';' {
                     found.joined_at.get_or_insert(at);
-                    routine = Routine::default();
+                    routine = Routine::new(dialect);
                     at += 1;
                 }
             }
-            b';' => routine.hear_semicolon(),
+            b';' => routine.hear_mark(),
             b'(' => open_parens += 1,
             b')' => open_parens = open_parens.saturating_sub(1),
             b'[' => open_brackets.push(at),
@@ -161,6 +180,9 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
                     });
                     at = end;
                     continue;
+                }
+                if !bytes[at].is_ascii_whitespace() {
+                    routine.hear_mark();
                 }
             }
         }

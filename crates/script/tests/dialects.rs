@@ -3,7 +3,11 @@
 use steelyard_script::{parse_as, Command, Dialect, Symbols};
 
 fn statements(text: &str) -> Vec<String> {
-    let script = parse_as(Dialect::Mysql, "s.sql", text, &mut Symbols::new(), &["x"]);
+    statements_of(Dialect::Mysql, text)
+}
+
+fn statements_of(dialect: Dialect, text: &str) -> Vec<String> {
+    let script = parse_as(dialect, "s.sql", text, &mut Symbols::new(), &["x"]);
     let script = script.expect("script");
     let sql = script.commands.iter().filter_map(|command| match command {
         Command::Sql(sql) => Some(sql.text(|_| "?".to_owned())),
@@ -36,6 +40,60 @@ fn the_body_of_a_routine_is_one_statement() {
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found[0].ends_with("END REPEAT;\nEND;"));
     assert_eq!(found[1..], ["SELECT 1;", "END;", "IF x;"]);
+}
+
+#[test]
+fn routines_are_one_statement_however_they_begin_and_end() {
+    let (mysql, other) = (Dialect::Mysql, Dialect::Postgres);
+    for (dialect, head) in [
+        (mysql, "CREATE DEFINER=`root`@`localhost` PROCEDURE p()"),
+        (mysql, "create or replace definer = app@db1 function f() returns int"),
+        (mysql, "CREATE DEFINER=CURRENT_USER() TRIGGER t BEFORE INSERT ON u FOR EACH ROW"),
+        (mysql, "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO"),
+        (other, "CREATE FUNCTION f() RETURNS int"),
+        (other, "CREATE OR REPLACE PROCEDURE p()"),
+        (other, "CREATE OR ALTER PROCEDURE p @n int AS"),
+        (other, "CREATE PROC p AS"),
+        (other, "alter procedure p as"),
+    ] {
+        for body in [
+            "SELECT CASE 1 WHEN 1 THEN 2 END, CASE 1 WHEN 1 THEN 3 END, 4; SELECT 5;",
+            "SELECT CASE 1 WHEN 1 THEN 2 END + CASE 1 WHEN 1 THEN 3 END; BEGIN SELECT 5; END;",
+        ] {
+            let routine = format!("{head} BEGIN {body} END;");
+            let found = statements_of(dialect, &format!("{routine}\nSELECT 6;"));
+            assert_eq!(found, [routine.as_str(), "SELECT 6;"]);
+        }
+    }
+    let t_sql = "CREATE PROCEDURE p AS BEGIN BEGIN TRAN; IF 1 = 1 BEGIN SELECT 1; END\n\
+                 IF 2 = 2 BEGIN SELECT 2 END WHILE 1 = 2 BEGIN SELECT 3; END COMMIT; END;";
+    let found = statements_of(other, &format!("{t_sql}\nEXEC p;"));
+    assert_eq!(found, [t_sql, "EXEC p;"]);
+    for (dialect, view) in [
+        (mysql, "CREATE DEFINER=a@b VIEW v AS SELECT event, begin FROM t;"),
+        (mysql, "CREATE TABLE event AS SELECT begin FROM t;"),
+        (other, "CREATE VIEW v AS SELECT event, begin FROM t;"),
+    ] {
+        let found = statements_of(dialect, &format!("{view}\nSELECT 1;"));
+        assert_eq!(found, [view, "SELECT 1;"]);
+    }
+}
+
+#[test]
+fn words_of_clients_are_refused_where_they_stand() {
+    for (dialect, text, line, word) in [
+        (Dialect::Mysql, "SELECT 1;\nDELIMITER //\nSELECT 2//", 2, "DELIMITER"),
+        (Dialect::Mysql, "delimiter ;;\nSELECT 1;;", 1, "DELIMITER"),
+        (Dialect::Postgres, "SELECT 1;\nGO\nSELECT 2;", 2, "GO"),
+        (Dialect::Postgres, "SELECT 1;\ngo \r\n", 2, "GO"),
+    ] {
+        let error = parse_as(dialect, "s.sql", text, &mut Symbols::new(), &[]).unwrap_err();
+        assert_eq!(error.line, line);
+        assert!(error.message.starts_with(&format!("{word} is a word of the client")));
+    }
+    for text in ["SELECT 1 AS\ngo\n;", "go away;"] {
+        assert_eq!(statements_of(Dialect::Postgres, text), [text]);
+    }
 }
 
 #[test]

@@ -250,3 +250,37 @@ def test_tables_of_one_name_are_told_apart_by_schema(
         assert mix.ledger.statements == {StatementOutcome.NO_STATISTICS: 1}
     else:
         assert {row[-1] for kind in mix.kinds for row in kind.rows} == {drawn}
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        # A name means a table of its own query before those of the queries around it.
+        ("SELECT 1 FROM t WHERE k IN (SELECT k FROM u WHERE id = $1)", "of u"),
+        ("SELECT (SELECT k FROM u WHERE u.k = t.k) FROM t WHERE id = $1", "of t"),
+        ("SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM v WHERE v.k = t.k AND id = $1)", "of t"),
+        ("DELETE FROM t WHERE k IN (SELECT k FROM u WHERE id = $1)", "of u"),
+        ("INSERT INTO t (k) SELECT k FROM u WHERE id = $1", "of u"),
+        ("SELECT 1 FROM t WHERE k = 1 UNION SELECT 1 FROM u WHERE id = $1", "of u"),
+        # Django calls the table of every query within another U0.
+        (
+            "SELECT 1 FROM v WHERE a IN (SELECT U0.k FROM t U0) "
+            "AND b IN (SELECT U0.k FROM u U0 WHERE U0.id = $1)",
+            "of u",
+        ),
+        ("SELECT 1 FROM t x WHERE k IN (SELECT x.k FROM u x) AND x.id = $1", "of t"),
+        ("SELECT 1 FROM t x, LATERAL (SELECT 1 FROM u WHERE x.id = $1) y", "of t"),
+        ("SELECT 1 FROM t x JOIN u y USING (k) WHERE y.id = $1 FOR UPDATE OF y", "of u"),
+        # What a query in FROM or WITH returns is taken for a column of its tables.
+        ("SELECT 1 FROM (SELECT id FROM u) AS x WHERE id = $1", "of u"),
+        ("WITH x AS (SELECT id FROM u) SELECT 1 FROM x WHERE id = $1", "of u"),
+    ],
+)
+def test_a_column_is_of_the_query_in_which_it_stands(text: str, drawn: str) -> None:
+    both = [
+        ColumnStatistics("public", name, "id", 0.0, (f"of {name}",), (1.0,), ())
+        for name in ("t", "u")
+    ]
+    mix = mix_of_counted([CountedStatement(text, 1, 1.0, 0)], lambda tables: both)
+    [kind] = mix.kinds
+    assert {value for row in kind.rows for value in row if "of" in str(value)} == {drawn}

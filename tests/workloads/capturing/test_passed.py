@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import struct
+from collections import Counter
 from dataclasses import dataclass
 
 import pytest
@@ -262,6 +263,47 @@ def test_what_cannot_be_read_is_left_out_by_its_name() -> None:
     mix = mix_of(transactions(iter(found)))
     assert mix.statements == len(found)
     assert mix.ledger.statements[StatementOutcome.CUT_VALUES] == 1
+
+
+def test_a_prepared_statement_is_parsed_for_its_first_execution() -> None:
+    prepared = record(b"P", struct.pack("<I", 5) + types_of() + words_of("SELECT 1"))
+    again = record(b"P", struct.pack("<I", 6) + types_of() + words_of("SELECT 1"))
+    first, second = (statement(None, number=number, protocol=2) for number in (5, 6))
+    found, _ = read(piece(1, SESSION, prepared, first, first, again, second))
+    assert [one.parsed for one in found] == [True, False, True]
+
+
+BEGUN = record(b"T", b"")
+
+
+def test_what_one_sync_ended_is_one_transaction_with_begin_and_commit() -> None:
+    """Without a word of it: a pipeline, or a batch of a driver."""
+    first, second = statement("SELECT 1"), statement("SELECT a")
+    failed, simple = statement("SELECT x", became=1), statement("SELECT s", protocol=0)
+    begin, commit = statement("BEGIN", protocol=0), statement("COMMIT")
+    pieces = [
+        BEGUN, first, second,
+        BEGUN, first,
+        simple,
+        BEGUN, second, failed,
+        begin, BEGUN, first, second, commit,
+        BEGUN, second,
+    ]  # fmt: skip
+    for cuts in ([pieces], [[one] for one in pieces]):
+        found, ledger = read(piece(10, SESSION), *(piece(10, *cut) for cut in cuts), piece(10, END))
+        mix = mix_of(transactions(iter(found)), ledger=ledger)
+        done = Counter[str]()
+        for kind in mix.kinds:
+            done[script_of("k", kind, "extended")[0]] += kind.count
+        assert done == {
+            "BEGIN\n;\nSELECT 1\n;\nSELECT a\n;\nCOMMIT\n;\n": 2,
+            "SELECT 1\n;\n": 1,
+            "SELECT a\n;\n": 1,
+            "SELECT s\n;\n": 1,
+        }
+        assert mix.ledger.statements == {
+            StatementOutcome.FAILED: 1, StatementOutcome.IN_FAILED: 1,
+        }  # fmt: skip
 
 
 def test_statements_of_other_databases_are_left_out() -> None:

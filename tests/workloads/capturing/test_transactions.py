@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from steelyard.workloads.capturing.ledger import StatementOutcome
-from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.mix import mix_of
+from steelyard.workloads.capturing.statements import (
+    Event,
+    LoggedStatement,
+    SessionEnd,
+    statements,
+)
 from steelyard.workloads.capturing.transactions import effect_of, transactions
+from steelyard.workloads.capturing.writing import Captured, write_workload
 
 
 @pytest.mark.parametrize(
@@ -91,3 +101,59 @@ def test_what_has_no_text_leaves_the_transaction_around_it_out() -> None:
     assert outcomes(said("BEGIN"), unknown, said("COMMIT"), said("SELECT 1")) == [
         (1, StatementOutcome.NO_TEXT), (2, StatementOutcome.NO_TEXT), (1, None),
     ]  # fmt: skip
+
+
+def captured_of(folder: Path, messages: list[str]) -> Captured:
+    """What a log of one session makes; an execution has a parameter."""
+    entries = [
+        LogEntry("1", 0.0, "LOG", text, "Parameters: $1 = '7'" if " execute " in text else "")
+        for text in messages
+    ]
+    ledger = CaptureLedger()
+    mix = mix_of(transactions(statements(entries, ledger)), ledger=ledger)
+    return write_workload(mix, folder, name="made", source="log")
+
+
+def steps_of(name: str, *steps: str, text: str = "SELECT a FROM t WHERE id = $1") -> list[str]:
+    return [f"duration: 0.2 ms  {step} {name}: {text}" for step in steps]
+
+
+def simple(text: str) -> str:
+    return f"duration: 0.1 ms  statement: {text}"
+
+
+def test_statements_of_php_stay_in_their_transactions_and_are_parsed_each_time(
+    tmp_path: Path,
+) -> None:
+    """PDO prepares each by a name of its own, executes it once, and gives it up."""
+    messages = list[str]()
+    for number in range(8):
+        name = f"pdo_stmt_{number:08x}"
+        own = [*steps_of(name, "parse", "bind", "execute"), simple(f"DEALLOCATE {name}")]
+        messages += own if number < 3 else [simple("BEGIN"), *own, simple("COMMIT")]
+    captured = captured_of(tmp_path / "made", messages)
+    counts = sorted((len(kind.shapes), kind.count) for _, kind in captured.scripts)
+    assert counts == [(1, 3), (3, 5)]
+    assert (captured.mode, captured.protocols) == ("extended", {"extended": 8})
+    [(why, share, _)] = captured.left_out
+    assert (why, share) == (StatementOutcome.SESSION, 8 / 26)
+
+
+@pytest.mark.parametrize(
+    ("executions", "mode"), [(1, "extended"), (2, "prepared"), (9, "prepared")]
+)
+def test_statements_that_are_executed_again_are_prepared(
+    tmp_path: Path, executions: int, mode: str
+) -> None:
+    messages = [*steps_of("S_1", "parse"), *steps_of("S_1", "bind", "execute") * executions]
+    captured = captured_of(tmp_path / "made", messages)
+    assert (captured.mode, captured.protocols) == (mode, {mode: executions})
+    unnamed = steps_of("<unnamed>", "parse", "bind", "execute")
+    assert captured_of(tmp_path / "unnamed", unnamed * 3).mode == "extended"
+
+
+def test_a_statement_that_cannot_be_given_up_fails_its_transaction() -> None:
+    failed = said("DEALLOCATE a", outcome=StatementOutcome.FAILED)
+    assert outcomes(said("BEGIN"), said("SELECT 1"), failed, said("ROLLBACK")) == [
+        (4, StatementOutcome.IN_FAILED)
+    ]

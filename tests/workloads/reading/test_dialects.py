@@ -12,6 +12,7 @@ from steelyard.model.errors import UsageError
 from steelyard.study.study import WorkloadChoice
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.resolved import resolve
+from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import DESCRIPTION, LOADING_FILES
 
 OF_MYSQL = {
@@ -73,6 +74,13 @@ def test_the_insert_loop_has_its_statements_in_t_sql(side: str, script: str) -> 
     assert found.workload.statements("keys.sql", 2) == []
     assert len(found.workload.statements("checks.sql", 2)) == 2
     assert "MAX(id)" in found.workload.counts["turns"]
+
+
+def test_a_script_of_the_user_writes_by_the_rules_of_its_engine() -> None:
+    text = {"mine": "SELECT a FROM t WHERE b = 7\nDELETE t WHERE b = 7;\n"}
+    own = find_workload("own", kind="sqlserver")
+    [script] = resolve_scripts(own, {"mine": 1}, 1, {}, text)
+    assert script.writes
 
 
 def test_a_dialect_of_comments_alone_leaves_nothing_to_do(folder: Path) -> None:

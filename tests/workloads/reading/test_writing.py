@@ -38,6 +38,11 @@ READS = [
     "SET @@session.sql_mode = ''",
     "/*!40101 SET NAMES utf8 */ SELECT 1",
     "SELECT next, value FROM t",
+    "RESET ALL",
+    "START TRANSACTION READ ONLY",
+    "SET search_path = a, global",
+    "DECLARE c CURSOR FOR SELECT 1",
+    "WAITFOR DELAY '0:0:1'",
     ";",
     "/* nothing */ ;",
     "",
@@ -111,6 +116,17 @@ WRITES = [
     "SELECT GET_LOCK('a', 1)",
     "SELECT release_all_locks()",
     "KILL 7",
+    "PURGE BINARY LOGS TO 'b.7'",
+    "RESET MASTER",
+    "reset binary logs and gtids",
+    "START GROUP_REPLICATION",
+    "start all slaves",
+    "STOP REPLICA",
+    "INSTALL PLUGIN a SONAME 'b'",
+    "SET a = 1, GLOBAL b = 2",
+    "SET @a = 1, @@persist.b = 2",
+    "DBCC DROPCLEANBUFFERS",
+    "place_order 7",
     "1",
 ]
 
@@ -123,6 +139,25 @@ def test_what_only_reads(statement: str) -> None:
 @pytest.mark.parametrize("statement", WRITES)
 def test_what_writes(statement: str) -> None:
     assert writes(statement)
+
+
+@pytest.mark.parametrize(
+    ("batch", "answer"),
+    [
+        ("SELECT a FROM t WHERE b = 7\nDELETE t WHERE b = 7", True),
+        ("WITH a AS (SELECT 1 b) SELECT b FROM a DROP TABLE t", True),
+        ("SET NOCOUNT ON\nUPDATE t SET a = 1", True),
+        ("DECLARE @a int = 7 EXEC place_order @a", True),
+        ("IF @@ROWCOUNT = 0 INSERT t VALUES (1)", True),
+        ("SELECT 1 DBCC FREEPROCCACHE", True),
+        ("DECLARE @a int = 7 SELECT @a", False),
+        ("SELECT updated_at FROM t WITH (NOLOCK) WHERE a = 'delete' -- drop", False),
+        ("SET NOCOUNT ON /* exec */ SELECT N'exec it''s'", False),
+        ("BEGIN TRANSACTION", False),
+    ],
+)
+def test_statements_of_t_sql_need_no_semicolons_between_them(batch: str, answer: bool) -> None:
+    assert writes(batch, "sqlserver") is answer
 
 
 @given(st.text(), st.sampled_from(WRITES))

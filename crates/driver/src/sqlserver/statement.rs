@@ -2,7 +2,7 @@
 
 use std::io;
 
-use steelyard_script::{Piece, Scope, Sql, Value};
+use steelyard_script::{first_word, Piece, Scope, Sql, Value};
 use steelyard_tds_wire::{
     begin_batch, begin_call, end_batch, end_call, widen, write_bit, write_double, write_handle,
     write_integer, write_text, write_text_null, write_wide, Procedure, LONGEST_SHORT_TEXT,
@@ -308,11 +308,8 @@ fn in_its_words(text: &str) -> Option<&'static str> {
 /// Whether a statement means the same inside of a procedure. Others do not: a transaction may not
 /// begin or end there (error 266), and settings and temporary tables end with it.
 fn is_callable(text: &str) -> bool {
-    let mut words = text
-        .trim_start()
-        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    let first = words.next().unwrap_or_default().to_ascii_uppercase();
-    match first.as_str() {
+    let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    match first_word(text).to_ascii_uppercase().as_str() {
         "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "EXEC" | "EXECUTE" => true,
         // What only reads a temporary table, or writes into one, may go as a text as well.
         "SELECT" | "WITH" => {
@@ -335,6 +332,9 @@ mod tests {
             "SELECT i FROM #t",
             "INSERT INTO #t SELECT i FROM u",
             "SELECT i INTO kept FROM u",
+            "/* shop: orders /* 7 */ */ SELECT 1",
+            "/* a */ -- b\n UPDATE t SET x = 1",
+            "(SELECT 1) UNION ALL (SELECT 2)",
         ] {
             assert!(is_callable(text), "{text}");
         }
@@ -346,6 +346,8 @@ mod tests {
             "SELECT i INTO #t FROM u",
             "with a AS (SELECT 1 b)\nSELECT b into\n[#t] FROM a",
             "SELECT i INTO tempdb..#t FROM u",
+            "/* SELECT */ SET LOCK_TIMEOUT 5",
+            "/* no end",
             "",
         ] {
             assert!(!is_callable(text), "{text}");

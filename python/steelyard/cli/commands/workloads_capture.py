@@ -3,6 +3,7 @@ passing them through."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -195,6 +196,6 @@ def _errors_of(server: str) -> ErrorsOf:
 
 
 def _name(folder: Path) -> str:
-    """A workload's name of a folder's."""
-    name = "".join(c if c.isalnum() or c in "_.+-" else "-" for c in folder.absolute().name)
+    """A workload's name of a folder's: letters of ASCII, as any has."""
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "-", folder.absolute().name)
     return name if name[:1].isalnum() else f"captured{name}"

@@ -53,6 +53,8 @@ class TransactionKind:
     """Whether values of fewer executions are kept, since they are large."""
     protocols: Counter[Protocol] = field(default_factory=Counter)
     """Of its statements, those that begin and end transactions aside."""
+    parsed: int = 0
+    """Prepared ones among them that were parsed for that execution."""
     types: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     """Of the values of an execution, as its client declared them; None: not at all."""
     arrivals_s: array[float] = field(default_factory=lambda: array("d"))
@@ -267,6 +269,7 @@ def _joined(kinds: Sequence[TransactionKind], draw: random.Random) -> Transactio
         joined.times_s = (joined.times_s + kind.times_s)[:KEPT_ROWS]
         joined.think_s = (joined.think_s + kind.think_s)[:KEPT_ROWS]
         joined.protocols += kind.protocols
+        joined.parsed += kind.parsed
         joined.types += kind.types
         joined.arrivals_s += kind.arrivals_s
         joined.timed = joined.timed and kind.timed
@@ -339,6 +342,7 @@ def _add(kind: TransactionKind, transaction: LoggedTransaction, read: Readings) 
         kind.timed = kind.timed and statement.duration_ms is not None
         if not shape.controls:
             kind.protocols[statement.protocol] += 1
+            kind.parsed += statement.parsed and statement.protocol == "prepared"
         types += _types(statement, shape)
     kind.types[tuple(types)] += 1
     first = transaction.statements[0]

@@ -10,7 +10,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
@@ -28,6 +28,8 @@ _COMPARING = {
 }  # fmt: skip
 _LIST = re.compile(r"/\*\s*,\s*\.\.\.\s*\*/")
 """What PostgreSQL 18 puts in place of a list's other values (squashed constants)."""
+_QUERIES = {"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"}
+"""Each names tables of its own, which a name in it means before those of the queries around it."""
 TableName = tuple[str | None, str]
 """Schema, where it is said, and name."""
 
@@ -36,9 +38,11 @@ TableName = tuple[str | None, str]
 class ParameterColumn:
     """A column whose values a parameter is compared with or put into."""
 
-    table: str | None  # None: whichever of the statement's tables has it
+    table: str | None  # None: whichever of the tables that it may mean has it
     column: str
     schema: str | None = None  # None: it is not said
+    tables: tuple[TableName, ...] = field(default=(), compare=False)
+    """Of the query in which it stands, then of those around it."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def parameter_columns(text: str) -> ParameterColumns | None:
     finder = _Finder()
     finder.visit(parsed[0].stmt)
     finder.limit(parsed[0].stmt)
-    return ParameterColumns(tuple(dict.fromkeys(finder.tables)), finder.columns())
+    return ParameterColumns(tuple(dict.fromkeys(finder.tables)), finder.columns)
 
 
 _Reference = tuple[str | None, str | None, str]
@@ -74,34 +78,23 @@ _Reference = tuple[str | None, str | None, str]
 
 
 class _Finder:
-    """Walks a tree; names of tables are known when it ends."""
+    """Walks a tree."""
 
     def __init__(self) -> None:
         self.tables: list[TableName] = []
-        self._aliases: dict[str, TableName] = {}
-        self._references: dict[int, _Reference | None] = {}
-
-    def columns(self) -> dict[int, ParameterColumn | None]:
-        """The columns with their tables in place of aliases."""
-        columns = dict[int, ParameterColumn | None]()
-        for number, reference in self._references.items():
-            if reference is None:
-                columns[number] = None
-                continue
-            schema, alias, column = reference
-            table: str | None = alias
-            if alias is not None and schema is None:
-                schema, table = self._aliases.get(alias, (None, alias))
-            columns[number] = ParameterColumn(table, column, schema)
-        return columns
+        self.columns: dict[int, ParameterColumn | None] = {}
+        self._scopes: list[dict[str, TableName]] = []
+        """Of the queries around a node, the innermost last, what they call their tables."""
 
     def visit(self, node: Any) -> None:
         """Into a node and everything beneath it."""
         kind = type(node).__name__
+        if kind in _QUERIES:
+            self._scopes.append({})
+            for table in _own_tables(node):  # FOR UPDATE OF names one again, by its alias
+                self._scopes[-1].setdefault(_name_in(table), _table(table))
         if kind == "RangeVar":
-            table = (node.schemaname, node.relname)
-            self.tables.append(table)
-            self._aliases.setdefault(_name_in(node), table)
+            self.tables.append(_table(node))
         elif kind == "A_Expr":
             self._expression(node)
         elif kind == "InsertStmt":
@@ -110,6 +103,19 @@ class _Finder:
             self._assignments(node.relation, node.targetList or ())
         for inner in _beneath(node):
             self.visit(inner)
+        if kind in _QUERIES:
+            self._scopes.pop()
+
+    def _refer(self, value: Any, reference: _Reference) -> None:
+        """The parameters that are a value meet a column."""
+        schema, table, column = reference
+        innermost_first = self._scopes[::-1]
+        if table is not None and schema is None:
+            named = (scope[table] for scope in innermost_first if table in scope)
+            schema, table = next(named, (None, table))
+        tables = tuple(own for scope in innermost_first for own in scope.values())
+        for number in _parameters(value):
+            self.columns.setdefault(number, ParameterColumn(table, column, schema, tables))
 
     def limit(self, statement: Any) -> None:
         """Of the whole statement; those within it, and OFFSET, count rows that are not counted."""
@@ -117,7 +123,7 @@ class _Finder:
             return
         if statement.limitOption.name == "LIMIT_OPTION_COUNT":
             for number in _parameters(_uncast(statement.limitCount)):
-                self._references.setdefault(number, None)
+                self.columns.setdefault(number, None)
 
     def _expression(self, node: Any) -> None:
         kind, operator = getattr(node.kind, "name", ""), node.name[-1].sval
@@ -126,8 +132,7 @@ class _Finder:
         for side, other in ((node.lexpr, node.rexpr), (node.rexpr, node.lexpr)):
             column = _column(side)
             if column is not None:
-                for number in _parameters(other):
-                    self._references.setdefault(number, column)
+                self._refer(other, column)
 
     def _insert(self, node: Any) -> None:
         table = _name_in(node.relation)
@@ -135,8 +140,7 @@ class _Finder:
         rows = getattr(node.selectStmt, "valuesLists", None) or ()
         for row in rows:
             for name, value in zip(names, row, strict=False):
-                for number in _parameters(value):
-                    self._references.setdefault(number, (None, table, name))
+                self._refer(value, (None, table, name))
 
     def _assignments(self, relation: Any, targets: Any) -> None:
         for target in targets:
@@ -144,8 +148,21 @@ class _Finder:
             if type(value).__name__ == "MultiAssignRef":  # (a, b) = (1, 2)
                 values = getattr(value.source, "args", None) or ()
                 value = values[value.colno - 1] if value.colno <= len(values) else None
-            for number in _parameters(value):
-                self._references.setdefault(number, (None, _name_in(relation), target.name))
+            self._refer(value, (None, _name_in(relation), target.name))
+
+
+def _own_tables(query: Any) -> Iterator[Any]:
+    """The tables that a query names, but not those of queries within it."""
+    for inner in _beneath(query):
+        name = type(inner).__name__
+        if name == "RangeVar":
+            yield inner
+        elif name not in _QUERIES:
+            yield from _own_tables(inner)
+
+
+def _table(relation: Any) -> TableName:
+    return relation.schemaname, relation.relname
 
 
 def _name_in(relation: Any) -> str:
@@ -371,7 +388,9 @@ def _draws(
 def _of(
     parameters: ParameterColumns, reference: ParameterColumn, columns: _Columns
 ) -> _Column | None:
-    """The column's values; without a table's name, of the first of the statement's that has it."""
-    tables = parameters.tables if reference.table is None else [(reference.schema, reference.table)]
+    """The column's values; without a table's name, of the first that has it of those that it may
+    mean, or of the statement's: a column of a query in FROM or WITH is one of its tables'."""
+    named = None if reference.table is None else (reference.schema, reference.table)
+    tables = (*reference.tables, *parameters.tables) if named is None else (named,)
     keys = ((*name, reference.column) for name in tables)
     return next((columns[key] for key in keys if key in columns), None)

@@ -67,6 +67,8 @@ class LoggedStatement:
     """Whether `ended` has fractions of a second."""
     types: tuple[str | None, ...] = ()
     """Of the parameters, as SQL names them, where the client declared them; a log has none."""
+    parsed: bool = False
+    """Whether it was parsed for this execution, and not for one before."""
     vxid: str = ""
     """The virtual transaction that was open when it had been executed: 4/17; 4/0: none was; empty:
     it is not known."""
@@ -98,8 +100,8 @@ class _Session:
 
     waiting: LoggedStatement | None = None
     """Logged before it was executed."""
-    steps_ms: dict[str, float] = field(default_factory=dict)
-    """Of texts that were parsed or bound and not yet executed."""
+    steps: dict[str, tuple[float, bool]] = field(default_factory=dict)
+    """Of texts that were parsed or bound and not yet executed: ms, and whether they were parsed."""
     alone: list[tuple[float, str]] = field(default_factory=list)
     """Durations in ms without a text, and their virtual transactions: of parse and bind, or of what
     is not logged."""
@@ -211,7 +213,8 @@ class _Reader:
         session = self._of(entry)
         if match["how"] in ("parse", "bind"):
             text = match["text"].strip()
-            session.steps_ms[text] = session.steps_ms.get(text, 0.0) + float(match["ms"] or 0.0)
+            ms, parsed = session.steps.get(text, (0.0, False))
+            session.steps[text] = ms + float(match["ms"] or 0.0), parsed or match["how"] == "parse"
             return
         yield from self._answered(session)
         yield from self._unnamed(entry, keep=_STEPS if match["how"] == "execute" else 0)
@@ -237,11 +240,12 @@ class _Reader:
 
     def _with_steps(self, session: _Session, statement: LoggedStatement) -> LoggedStatement:
         """The statement with the times of its parse and bind."""
-        ms = session.steps_ms.pop(statement.text, 0.0) + sum(ms for ms, _ in session.alone)
+        ms, parsed = session.steps.pop(statement.text, (0.0, False))
+        ms += sum(ms for ms, _ in session.alone)
         session.alone.clear()
         if not ms and statement.duration_ms is None:
             return statement
-        return replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms)
+        return replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms, parsed=parsed)
 
     def _unnamed(self, entry: LogEntry, keep: int) -> Iterator[Event]:
         """Durations whose statements the log does not have, but for the latest."""
@@ -266,7 +270,8 @@ class _Reader:
     def _failed(self, entry: LogEntry) -> Iterator[Event]:
         text = entry.statement.strip()
         # Errors of the server's own processes (a cancelled autovacuum) are of no statement.
-        if not text and entry.severity == "ERROR" and not self._is_client(entry):
+        is_client = bool(entry.user) or entry.session in self._sessions
+        if not text and entry.severity == "ERROR" and not is_client:
             return
         session = self._of(entry)
         waiting = session.waiting
@@ -286,9 +291,6 @@ class _Reader:
         if entry.severity != "ERROR":
             yield from self._end(None if entry.severity == "PANIC" else entry.session)
 
-    def _is_client(self, entry: LogEntry) -> bool:
-        return bool(entry.user) or entry.session in self._sessions
-
     def _cut(self, entry: LogEntry) -> Iterator[Event]:
         """What is cut before its text may be a statement as well."""
         message, match = entry.message, _STATEMENT.match(entry.message)
@@ -305,8 +307,7 @@ class _Reader:
         yield from self._end(name)
 
     def _end(self, name: str | None) -> Iterator[Event]:
-        names = list(self._sessions) if name is None else [name]
-        for ended in names:
+        for ended in list(self._sessions) if name is None else [name]:
             session = self._sessions.pop(ended, _Session())
             if session.waiting is not None:
                 is_running = self._timed and not self._has_untimed
@@ -317,7 +318,7 @@ class _Reader:
                     ended, 0.0, ms, "", "simple", database=session.database,
                     outcome=StatementOutcome.NO_TEXT, vxid=vxid,
                 )  # fmt: skip
-            for ms in session.steps_ms.values():
+            for ms, _ in session.steps.values():
                 self._ledger.enter(StatementOutcome.NOT_EXECUTED, ms / 1000, statements=0)
         yield SessionEnd(name)
 

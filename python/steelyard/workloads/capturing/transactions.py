@@ -180,7 +180,7 @@ def transactions(events: Iterable[Event]) -> Iterator[LoggedTransaction]:
             names = list(sessions) if event.session is None else [event.session]
             for name in names:
                 yield from _closed(sessions.pop(name, _Session()))
-        elif event.outcome in _ALONE:
+        elif event.outcome in _ALONE or _forgets(event):
             yield LoggedTransaction((event,), None, event.outcome)
         elif event.outcome in _UNKNOWN:
             for around in _around(sessions, event):
@@ -191,6 +191,12 @@ def transactions(events: Iterable[Event]) -> Iterator[LoggedTransaction]:
             yield from _followed(session, event)
     for session in sessions.values():
         yield from _closed(session)
+
+
+def _forgets(event: LoggedStatement) -> bool:
+    """Whether it gives up a prepared statement, as PHP's PDO does behind each, which is nothing to
+    the transaction around it."""
+    return event.outcome is None and first_word(event.text) == "deallocate"
 
 
 def _around(sessions: Mapping[str, _Session], event: LoggedStatement) -> list[_Open]:
@@ -355,15 +361,10 @@ def _closed_implicit(session: _Session) -> Iterator[LoggedTransaction]:
 
 def _is_next_session(open_: _Open, statement: LoggedStatement) -> bool:
     """Whether a statement that succeeded cannot be of the transaction that is open."""
-    step = _step(statement.text)
-    if step == "begin":
+    if _step(statement.text) == "begin":
         return not statement.nested
-    if not open_.aborted:
-        return False
-    return (
-        first_word(statement.text) not in (*_ENDS, "prepare")
-        and not effect_of(statement.text, is_open=True).passes_end
-    )
+    word, effect = first_word(statement.text), effect_of(statement.text, is_open=True)
+    return open_.aborted and word not in (*_ENDS, "prepare") and not effect.passes_end
 
 
 def _single(

@@ -10,6 +10,7 @@ import typing
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -97,7 +98,7 @@ class Captured:
     def protocols(self) -> Counter[Protocol]:
         """Of the statements that are driven, by how they came, those aside that begin and end
         transactions."""
-        return sum((kind.protocols for _, kind in self.scripts), Counter())
+        return _protocols([kind for _, kind in self.scripts])
 
 
 def choose_kinds(
@@ -245,12 +246,21 @@ def _mode(kinds: Sequence[TransactionKind]) -> Protocol:
         len({row[column] for row in kind.rows}) > 1 for kind in kinds for column in kind.literals
     ):
         return "simple"
-    came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    came = _protocols(kinds)
     if not came:  # A server that counts statements does not say it.
         return "extended"
     if 2 * came["simple"] >= came.total():
         return "simple"
     return "prepared" if came["prepared"] >= came["extended"] else "extended"
+
+
+def _protocols(kinds: Sequence[TransactionKind]) -> Counter[Protocol]:
+    """Statements by how they came. Prepared ones most of which were parsed for each execution, as
+    those of PHP's PDO, cost what extended ones do, and count as such."""
+    came: Counter[Protocol] = sum((kind.protocols for kind in kinds), Counter())
+    if 2 * sum(kind.parsed for kind in kinds) > came["prepared"]:
+        came["extended"] += came.pop("prepared")
+    return came
 
 
 def _name(number: int, kind: TransactionKind, salt: bytes | None) -> str:
@@ -268,7 +278,7 @@ _CALLS = (
     "# said."
 )
 _IMPLICIT = (
-    "# One transaction by the server's log, as a pipeline is: its BEGIN and COMMIT are not in it."
+    "# One transaction of the server, as a pipeline is: its clients said no BEGIN and COMMIT."
 )
 
 
@@ -276,7 +286,8 @@ def _description(
     name: str, source: str, mode: Protocol, scripts: Sequence[tuple[str, TransactionKind]]
 ) -> str:
     """workload.toml."""
-    quoted, source = json.dumps, printable_line(source)
+    # Of JSON's escapes TOML lacks the pairs by which characters beyond U+FFFF are written.
+    quoted, source = partial(json.dumps, ensure_ascii=False), printable_line(source)
     lines = [
         f"# Captured from {source}. --from brings the data.",
         f"name = {quoted(name)}",

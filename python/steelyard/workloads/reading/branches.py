@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from steelyard.model.script_text import VARIABLE, commands, split_statements, without_commands
+from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.writing import any_writes
 
 _VARYING = frozenset({"client_id", "clients", "random_seed", "default_seed"})
@@ -47,12 +48,14 @@ def may_write(
     text: str,
     variables: Mapping[str, str],
     assigned: Assignments,
-    dialect: str = "postgres",
+    kind: str = GENERIC,
 ) -> bool:
-    """Whether a script writes in one of its branches, as far as its text shows; one whose
-    statements cannot be told apart is taken to write. Arguments: as of `every_statement`."""
+    """Whether a script writes in one of its branches on an engine of a kind, as far as its text
+    shows; one whose statements cannot be told apart is taken to write. Other arguments: as of
+    `every_statement`."""
     try:
-        return any_writes(every_statement(name, text, variables, assigned, dialect))
+        statements = every_statement(name, text, variables, assigned, language(kind))
+        return any_writes(statements, kind)
     except ValueError:
         return True
 

@@ -78,7 +78,7 @@ def resolve_scripts(
         name, text = script.name, script.text
         does_write, values = script.writes, defined
         if name in own:
-            does_write = may_write(name, text, defined, assigned, dialect)
+            does_write = may_write(name, text, defined, assigned, workload.kind)
             values = {**dict.fromkeys(shared_variables(text, assigned), "1"), **defined}
         try:
             count = len(script_statements(name, text, values, tables=tried, dialect=dialect))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from steelyard.model.endpoint import POSTGRES, SQLSERVER
+from steelyard.model.script_text import TEXTS
+
 # Functions of PostgreSQL's and of extensions beside it: what changes or locks what others meet.
 _WRITING_CALL = (
     r"nextval|setval|pg_(?:try_)?advisory_\w+|pg_notify|pg_logical_emit_message"
@@ -32,15 +35,27 @@ _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _RUN_COMMENT = re.compile(r"/\*M?!(.*?)\*/", re.DOTALL)
 """What MySQL and MariaDB execute although it is in a comment."""
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+_READING = frozenset(
+    "abort begin checksum close commit deallocate declare desc describe discard end fetch get goto"
+    " handler help if listen load move open prepare print raiserror release reset return rollback"
+    " save savepoint set show signal start throw unlisten unlock use waitfor while".split()
+)
+"""With which statements begin that read, or steer their session, in PostgreSQL, MySQL, MariaDB and
+T-SQL, queries aside; what begins otherwise (PURGE, DBCC, a word that is not known) may write."""
 _BEGINS = re.compile(
-    r"(?:replace|rename|optimize|repair|repack|comment|security|reassign|exec|execute|flush|kill"
-    r"|shutdown|backup|restore|deny|reconfigure|prepare\s+transaction"
-    r"|(?:commit|rollback)\s+prepared)\b"
-    r"|set\s+(?:@@(?:global|persist(?:_only)?)\.|(?:global|persist(?:_only)?)\s)",
+    r"(?:prepare\s+transaction|(?:commit|rollback)\s+prepared"
+    r"|reset\s+(?:master|binary|slave|replica|query|persist)|start\s+(?:slave|all|\w*replica\w*))\b"
+    r"|set\b(?:.*,)?\s*(?:@@(?:global|persist(?:_only)?)\.|(?:global|persist(?:_only)?)\s+[\w`@])",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How those of them begin that do write."""
+_OF_BATCHES = re.compile(
+    r"\b(?:insert|update|delete|merge|truncate|create|alter|drop|exec|execute|grant|revoke|deny"
+    r"|bulk|dbcc|kill|shutdown|backup|restore|checkpoint|reconfigure|disable|enable)\b",
     re.IGNORECASE,
 )
-"""How statements begin that write, or do what another text says: elsewhere these words are names
-of functions and columns."""
+"""What writes wherever it stands in T-SQL, whose statements follow each other without semicolons."""
+_TEXTS = re.compile(TEXTS, re.DOTALL)
 _PREPARED = re.compile(r'prepare\s+(\w+|"[^"]+")', re.IGNORECASE)
 _EXECUTED = re.compile(r'(?:explain\b[^;]*?\b)?execute\s+(\w+|"[^"]+")', re.IGNORECASE)
 _ANYWHERE = re.compile(
@@ -87,9 +102,9 @@ def names_server_call(text: str) -> bool:
     return _SERVES_ANYWHERE.search(text) is not None
 
 
-def any_writes(statements: Iterable[str]) -> bool:
-    """Whether one of a session's statements writes. EXECUTE does what a PREPARE among them says;
-    what was prepared elsewhere is not known."""
+def any_writes(statements: Iterable[str], kind: str = POSTGRES) -> bool:
+    """Whether one of a session's statements writes, on an engine of a kind. EXECUTE does what a
+    PREPARE among them says; what was prepared elsewhere is not known."""
     texts = {statement: _LEADING.sub("", statement, count=1) for statement in statements}
     prepared = {match[1].lower() for text in texts.values() if (match := _PREPARED.match(text))}
 
@@ -98,14 +113,14 @@ def any_writes(statements: Iterable[str]) -> bool:
         return executed is not None and executed[1].lower() in prepared
 
     return any(
-        _CALLS.search(text) if is_prepared(text) else writes(statement)
+        _CALLS.search(text) if is_prepared(text) else writes(statement, kind)
         for statement, text in texts.items()
     )
 
 
-def writes(statement: str) -> bool:
-    """Whether a statement writes, as far as its text shows. A function that writes is not seen: a
-    study then says cost = "whole" itself."""
+def writes(statement: str, kind: str = POSTGRES) -> bool:
+    """Whether a statement writes on an engine of a kind, as far as its text shows. A function that
+    writes is not seen: a study then says cost = "whole" itself."""
     text = _LEADING.sub("", statement, count=1)
     before = statement[: len(statement) - len(text)]
     if any(map(_ANYWHERE.search, _RUN_COMMENT.findall(before))):
@@ -113,6 +128,8 @@ def writes(statement: str) -> bool:
     first = _WORD.match(text)
     if first is None:  # no statement, or one whose beginning a variable holds
         return bool(text.strip("; \t\r\n\v\f"))
+    if kind == SQLSERVER and _OF_BATCHES.search(_TEXTS.sub("", text)):
+        return True
     return _writes_by_kind(first[0].lower(), text)
 
 
@@ -125,4 +142,4 @@ def _writes_by_kind(word: str, text: str) -> bool:
         return bool(_OF_QUERIES.search(text) or changes)
     if word == "copy":
         return _COPIED_OUT.match(text) is None or bool(_CHANGES.search(text) or _CALLS.search(text))
-    return bool(_BEGINS.match(text) or _ANYWHERE.search(text))
+    return word not in _READING or bool(_BEGINS.match(text) or _ANYWHERE.search(text))

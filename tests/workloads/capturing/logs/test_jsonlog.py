@@ -101,6 +101,19 @@ def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
             entries(tmp_path, own + many)
 
 
+@pytest.mark.parametrize("indent", [None, 4])
+def test_a_log_that_is_one_object_is_refused_by_where_it_is(
+    tmp_path: Path, indent: int | None
+) -> None:
+    """As the command of Amazon RDS writes it without --output text: few statements are too many
+    where nothing else is."""
+    lines = "".join(stderr(n, f"select {n}") for n in range(30))
+    portion = {"LogFileData": lines, "Marker": "2:1", "AdditionalDataPending": False}
+    with pytest.raises(UsageError, match="1 of its objects have a statement") as refused:
+        entries(tmp_path, json.dumps(portion, indent=indent) + "\n")
+    assert "jq -r '.. | objects | (.LogFileData)? // empty'" in str(refused.value.hint)
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("ab \t'\u00fc"), max_size=12), min_size=1, max_size=6),

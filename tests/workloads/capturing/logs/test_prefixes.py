@@ -98,7 +98,17 @@ Time\t\t    Id Command\tArgument
 """
 
 
-@pytest.mark.parametrize("log", [SLOW, GENERAL, SLOW.split("\n", 3)[3]])
+PARTS = (
+    # Of a general log, and of the audit logs of MariaDB's plugin and of Amazon Aurora.
+    "2026-11-28T03:00:00.123456Z\t    8 Query\tSELECT 1\n",
+    "2026-11-28T03:00:00.123456+01:00\t    8 Execute\tSELECT 1\n",
+    "261128  3:00:00\t    8 Query\tSELECT 1\n\t\t    8 Quit\t\n",
+    "20261128 03:00:00,db1,app,10.0.0.7,8,71,QUERY,shop,'SELECT 1',0\n",
+    "1764298800123456,shop-1,app,10.0.0.7,8,71,QUERY,shop,'SELECT 1',0\n",
+)
+
+
+@pytest.mark.parametrize("log", [SLOW, GENERAL, SLOW.split("\n", 3)[3], *PARTS])
 def test_a_log_of_mysql_is_called_so(tmp_path: Path, log: str) -> None:
     with pytest.raises(UsageError, match="one of MySQL or MariaDB") as refused:
         entries(tmp_path, log * 3)

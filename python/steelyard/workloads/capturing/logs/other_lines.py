@@ -117,8 +117,9 @@ class OtherLines:
         return LogEntry("", 0.0, "LOG", "", "", other_format=True)
 
     def require_few(self) -> None:
-        """UsageError: they are too many to be left out."""
-        if are_few(self.others, self.others + self.entries):
+        """UsageError: they are too many to be left out, or all that there is."""
+        is_all = self.others > 0 and not self.entries
+        if are_few(self.others, self.others + self.entries) and not is_all:
             return
         number, beginning = self.first
         if isinstance(beginning, StatementPlace):

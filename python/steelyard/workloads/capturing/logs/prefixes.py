@@ -83,8 +83,11 @@ _LEVELS = (
 _OF_MYSQL = re.compile(
     r"# (?:Time: \d|User@Host: |Query_time: )|Time\s+Id\s+Command\s+Argument"
     r"|\S*(?:mysqld|mariadbd)\S*, Version: "
+    r"|(?:\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{6} +\d?\d:\d\d:\d\d|\t)\t *\d+ "
+    r"(?:Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List)\b"
+    r"|[\d :]{8,20},[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"
 )
-"""Lines of its slow log and its general log."""
+"""Lines of its slow log, its general log and, of MariaDB's plugin and Amazon's clouds, audit log."""
 _OF_COUNTERS = re.compile(r"(?=.*\bqueryid\b)(?=.*\bcalls\b)", re.IGNORECASE)
 """The headings of an export of the statements that a server counted."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")

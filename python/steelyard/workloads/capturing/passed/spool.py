@@ -46,6 +46,7 @@ class _Prepared:
     """As its client declared them; 0: not at all."""
     inferred: tuple[int, ...] = ()
     """As the server said, where its client had it described."""
+    executed: bool = False
 
 
 @dataclass
@@ -63,6 +64,13 @@ class _Session:
     """Of all sessions' prepared statements, each once."""
     types_of: TypesOf | None = None
     """None: types that a database defines are not known."""
+    transactions: int = 0
+    """Those that were noted: of statements that are not simple."""
+
+    def vxid(self, protocol: Protocol) -> str:
+        """What stands for the virtual transaction that was open behind a statement."""
+        is_noted = self.transactions and protocol != "simple"
+        return f"{self.name}/{self.transactions}" if is_noted else ""
 
     def types_for(self, prepared: _Prepared) -> Types:
         """The types of its database, where a statement has a parameter of one of them."""
@@ -126,6 +134,8 @@ def _note(session: _Session, kind: str, body: bytes) -> None:
             session.unnamed = types
         elif number in session.prepared:
             session.prepared[number].inferred = types
+    elif kind == "T":
+        session.transactions += 1
 
 
 def _statement(session: _Session, body: bytes) -> LoggedStatement:
@@ -137,7 +147,8 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         declared, at = _types(body, at)
         sent, at = _text(body, at)
         prepared = _Prepared(sent, declared, session.unnamed if protocol else ())
-    outcome = _OUTCOMES[became]
+    outcome, parsed = _OUTCOMES[became], not prepared.executed
+    prepared.executed = True
     values, types = _values(body, at), session.types_for(prepared)
     statement = LoggedStatement(
         session=session.name,
@@ -151,6 +162,8 @@ def _statement(session: _Session, body: bytes) -> LoggedStatement:
         application=session.application,
         outcome=outcome,
         nested=bool(flags & _NESTED),
+        parsed=parsed,
+        vxid=session.vxid(_PROTOCOLS[protocol]),
     )
     if flags & _TEXT_CUT:
         return replace(statement, outcome=outcome or StatementOutcome.LONG_TEXT)
