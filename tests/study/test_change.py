@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard.model.errors import StudyError
 from steelyard.study.change import Change, general_first, key_of, says_key, toml_text
 from steelyard.study.read import builtin_studies, read_study, write_study
-from steelyard.study.study import WorkloadChoice
+from steelyard.study.study import Source, WorkloadChoice
 from steelyard.study.sweep import read_sweep
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
@@ -118,6 +118,39 @@ def test_a_table_of_which_one_key_is_given_takes_more(
     table, key, expected = value
     study = read_study(written(tmp_path, STUDY + text + ARMS), [change])
     assert getattr(getattr(study, table), key) == expected
+
+
+@pytest.mark.parametrize("config", [None, "/etc/theirs.conf"])
+@pytest.mark.parametrize("reported", [False, True])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_other_data_have_nothing_of_what_was_found_of_the_former(
+    tmp_path: Path, config: str | None, reported: bool, as_text: bool
+) -> None:
+    """By the digest of Monday's copy the weighing of Tuesday's data would take Monday's."""
+    former = Source(
+        place="/monday/main",
+        database="shop",
+        config=config,
+        kind="base backup",
+        digest="d",
+        reported=reported,
+        partial="no rights",
+        backup="its token",
+        settings_digest="s",
+    )
+    study = read_study("checksums").model_copy(update={"source": former})
+    change: str = Change("source.place", "/tuesday/main")
+    found = read_study(
+        written(tmp_path, write_study(study)), [str.__str__(change) if as_text else change]
+    )
+    theirs = None if reported else config
+    assert found.source == Source(place="/tuesday/main", database="shop", config=theirs)
+
+
+def test_what_is_said_of_other_data_after_their_place_counts(tmp_path: Path) -> None:
+    changes = [Change("source.place", "/b"), Change("source.digest", "new"), "source.config=/c"]
+    found = read_study(written(tmp_path, f'{STUDY}source = "/a"\n{ARMS}'), changes).source
+    assert found == Source(place="/b", digest="new", config="/c")
 
 
 def test_the_ready_pooler_takes_the_keys_that_are_documented() -> None:

@@ -137,6 +137,11 @@ def apply_change(table: Table, override: str) -> None:
         clients = {key: value for key, value in driven if key in _OF_CLIENTS}
         table["workload"] = {"name": str(_value_of(override, is_text=True)), **clients}
         return
+    if path == ["source", "place"]:  # other data: what was found of the former is not theirs
+        if target.get("reported"):
+            target.pop("config", None)
+        for each in _FOUND_OF_DATA:
+            target.pop(each, None)
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
@@ -239,6 +244,8 @@ def _behind_name(arm: Table, path: list[str]) -> list[str]:
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
+_FOUND_OF_DATA = ("kind", "digest", "reported", "partial", "backup", "settings_digest")
+"""Keys of data that say what was found at their place, and of their server."""
 _OF_CLIENTS = ("clients", "clients_when_slow", "threads", "machines", "reconnect")
 """Keys of a workload that say by whom it is driven, whichever it is."""
 _TEXTS = frozenset(
