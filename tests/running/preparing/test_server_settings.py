@@ -141,6 +141,29 @@ def test_connections_that_do_not_hold_the_clients_are_raised_and_listed() -> Non
     assert lay({"max_connections": "50"}).file["max_connections"] == "50"
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("settings.max_connections=500", "settings.shared_buffers=1GB"),
+        ("control.settings.max_connections=500", "arm.settings.max_connections=600",
+         "control.settings.shared_buffers=1GB", "arm.settings.shared_buffers=2GB"),
+    ],
+)  # fmt: skip
+def test_what_the_study_says_of_every_arm_is_not_listed_with_a_value_that_no_server_has(
+    changes: tuple[str, ...],
+) -> None:
+    for theirs in ({}, {"max_connections": "12", "shared_buffers": "128MB"}):
+        laid = lay(theirs, "workload.clients=200", *changes)
+        assert laid.file == {}
+        said = {(one.name, one.used) for one in laid.replaced}
+        assert said <= {
+            *(("max_connections", each) for each in ("500", "600")),
+            *(("shared_buffers", each) for each in ("1GB", "2GB")),
+        }
+    one_alone = lay({}, "workload.clients=200", "arm.settings.max_connections=500")
+    assert one_alone.file["max_connections"] == "300"
+
+
 def test_what_any_build_refuses_is_left_out_of_every_arm_and_a_build_is_tried_once() -> None:
     builds = Build("/18"), Build("/16", refused=("jit",))
     laid = lay({"jit": "on", "work_mem": "1MB"}, builds=builds)
