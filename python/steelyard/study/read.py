@@ -76,8 +76,17 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
 
 
 def _require_effect(study: Study, overrides: Sequence[str]) -> None:
-    """StudyError: an override says of all arms a setting that each of them sets by itself."""
+    """StudyError: an override says of all arms what each of them, or a level of a factor in each,
+    sets by itself."""
     for key in map(key_of, overrides):
+        for factor, levels in (study.factors or {}).items():
+            own_key = "" if key.startswith("settings.") else key.removeprefix("control.")
+            if all(level.sets(own_key) for level in levels.values()):
+                changed = [f"--set factors.{factor}.{name}.{own_key}=VALUE" for name in levels]
+                raise StudyError(
+                    f'override "{key}" has no effect: both levels of factor {factor} set that',
+                    hint=f"Change a level: {' or '.join(changed)}.",
+                )
         name = setting_name(key.removeprefix("settings."))
         if not key.startswith("settings.") or name not in study.settings:
             continue
