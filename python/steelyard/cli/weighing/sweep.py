@@ -16,6 +16,7 @@ from pathlib import Path
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed
 from steelyard.cli.options.arm_options import require_unlike
+from steelyard.cli.options.study_resolution import with_data
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
@@ -32,7 +33,6 @@ from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
 from steelyard.verdict.swept import swept
 from steelyard.wording.sweep_sentences import reading
-from steelyard.workloads.loading.imported_data import resolve_source
 from steelyard.workloads.reading.resolved import resolve_workload
 
 SWEEP = CampaignKind("a sweep", SWEEP_FILE, ("weigh",))
@@ -254,7 +254,7 @@ def _study(
     name: str, sweep: Sweep, changes: Sequence[str], value: str, request: SweepRequest
 ) -> Study:
     study = read_study(name, sweep.overrides(changes, value))
-    return resolve_source(study, version_named=_names_version(request))
+    return with_data(study, name, version_named=_names_version(request))
 
 
 def _names_version(request: SweepRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Every point of a sweep on a user's data is weighed by the version that it says, or the data's."""
+"""On a user's data arms, and points of a sweep, are of the version that is said, or of the data's."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from own_cache import own_cache
+from steelyard.cli.options.study_resolution import with_data
 from steelyard.cli.weighing import sweep as module
 from steelyard.engines.intake import DataPlace, ServerSettings
 from steelyard.record.sweep import SweepPlan
-from steelyard.study.read import read_study
+from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import read_sweep
 from steelyard.workloads.loading import imported_data
@@ -84,3 +85,19 @@ def test_no_point_is_of_another_version_than_it_says(
     assert arms == (versions if said else [f"{usual} {usual}"] * 2)
     [digest] = {each.source.digest for each in weighed.values() if each.source is not None}
     assert digest == f"digest of {place}"
+
+
+def test_that_a_users_file_says_another_version_than_the_datas_is_not_passed_over_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, change = tmp_path / "mine.toml", "source.place=/backups/monday"
+    file.write_text(write_study(read_study("checksums")))
+    mine = read_study(str(file), [change])
+    assert with_data(mine, str(file), version_named=False).control.version == "15"
+    words = capsys.readouterr().err
+    assert "are of PostgreSQL 15: all arms are of that version, and not of 18" in words
+    assert "--set version=18" in words
+    ready = read_study("checksums", [change])
+    assert with_data(ready, "checksums", version_named=False).control.version == "15"
+    assert with_data(mine, str(file), version_named=True).control.version == "18"
+    assert capsys.readouterr().err == ""
