@@ -1,4 +1,4 @@
-"""On a user's data arms, and points of a sweep, are of the version that is said, or of the data's."""
+"""On a user's data arms, and points of a sweep, are of the version that is said, or the data's."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def weigh_into(study: Study, seed: int, directory: Path, account: str | None) ->
     """The verdict of a weighing in a directory, whatever of it was done before. OtherStudyError:
     that is of another study."""
     planned = (directory / PLAN).is_file()
-    study = resolve_source(study, version_named=True)  # else a copy of older files is not told apart
+    study = resolve_source(study, version_named=True)  # files of their time, in the record
     if planned:
         _require_same_study(directory, study)
     verdict = final_verdict(directory)
