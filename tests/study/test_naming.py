@@ -84,6 +84,13 @@ def test_arms_are_named_by_what_sets_them_apart(
     assert names(read_study(study, changes)) == told
 
 
+@pytest.mark.parametrize("address", ["postgresql://app@[::1/shop", "host='db1"])
+def test_an_address_that_cannot_be_taken_apart_is_left_to_what_reaches_it(address: str) -> None:
+    study = read_study("addresses", [A, f"arm.address={address}"])
+    assert study.arms[0].address == address
+    assert study.arms[0].name
+
+
 def test_versions_are_named_by_those_of_the_builds() -> None:
     study = read_study("versions")
     assert names(with_names(study, {"before": "16.14", "after": "18.4"})) == ["16.14", "18.4"]

@@ -245,10 +245,10 @@ def _folders(apart: Mapping[str, Mapping[str, str]], key: str) -> dict[str, str]
 
 def _address_words(address: str) -> str:
     """`host:port`, and the database or the role where it stands alone."""
-    if "://" in address:
-        split = urlsplit(address)
-        return split.netloc.rpartition("@")[2] or split.path.strip("/")
     try:
+        if "://" in address:
+            split = urlsplit(address)
+            return split.netloc.rpartition("@")[2] or split.path.strip("/")
         keywords = dict(pair.partition("=")[::2] for pair in shlex.split(address))
     except ValueError:
         return address
