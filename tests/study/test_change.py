@@ -105,6 +105,28 @@ def test_an_arm_whose_name_has_dots_is_reached(tmp_path: Path, changes: list[str
         assert [arm.version for arm in arms] == ["15", "16"]
 
 
+BARE = "[control]\n[[arm]]\nsettings = { jit = 1 }\n[[arm]]\nsettings = { jit = 0 }\n"
+
+
+def test_arms_that_no_one_named_are_reached_by_their_roles(tmp_path: Path) -> None:
+    """As refusals and hints call them: not by jit=0, which no key can hold."""
+    file = written(tmp_path, STUDY + BARE)
+    assert [arm.name for arm in read_study(file).arms] == ["jit=1", "jit=0"]
+    changed = read_study(file, ["arm.arm2.version=16", "arm.arm.settings.work_mem=1MB"])
+    assert [arm.version for arm in changed.arms] == ["18", "16"]
+    assert changed.arms[0].settings == {"jit": "1", "work_mem": "1MB"}
+    with pytest.raises(StudyError, match="does not say which arm") as refused:
+        read_study(file, ["arm.version=16"])
+    assert "the arms are arm, arm2." in str(refused.value.hint)
+    control = "control.settings.jit=on"
+    with pytest.raises(StudyError, match="has no effect") as idle:
+        read_study(file, ["settings.jit=off", control])
+    typed = re.findall(r"--set (\S+?)\.?(?= --set|$)", str(idle.value.hint))
+    assert len(typed) == 3
+    again = read_study(file, [control, *(change.replace("VALUE", "off") for change in typed)])
+    assert {arm.settings["jit"] for arm in again.every_arm} == {"off"}
+
+
 @pytest.mark.parametrize(
     ("text", "change", "value"),
     [

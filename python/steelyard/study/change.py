@@ -217,8 +217,13 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
         arm = _table_in(table, "arm", override)
         return arm, _behind_name(arm, path)
     arms = _arms(table, override)
+    every = [
+        str(arm.get("name") or arm.get("role") or usual_role(number))
+        for number, arm in enumerate(arms, 1)
+    ]
     # A version's name has dots too: 17.0, 17.0.1.
-    names = {str(arm.get(key)): arm for key in ("role", "name") for arm in arms if arm.get(key)}
+    roles = {str(arm["role"]): arm for arm in arms if arm.get("role")}
+    names = {**roles, **dict(zip(every, arms, strict=True))}
     for name in sorted(names, key=len, reverse=True):
         parts = name.split(".")
         if parts == path[: len(parts)]:
@@ -227,11 +232,15 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
     if len(certain) == 1:  # the others are left out: the question is about this one
         table["arm"] = certain
         return certain[0], path
-    listed = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
     raise StudyError(
         f'override "{key_of(override)}" does not say which arm',
-        hint=f"Write arm.NAME.key; the arms are {listed}.",
+        hint=f"Write arm.NAME.key; the arms are {', '.join(every)}.",
     )
+
+
+def usual_role(number: int) -> str:
+    """The role of the arm of this number, from 1, where it has neither name nor role."""
+    return f"arm{number}" if number > 1 else "arm"
 
 
 def _behind_name(arm: Table, path: list[str]) -> list[str]:
