@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable
 from datetime import date, time
+from itertools import chain
 from math import isfinite
 from typing import Any, Self
 
@@ -100,7 +101,7 @@ def _covers(override: str, other: str) -> bool:
     key = key_of(override)
     whole = other.startswith(f"{key}.")
     of_an_arm = other.startswith(("control.", "arm.")) and other.endswith(f".{key}")
-    every = key in _OF_EVERY_ARM and of_an_arm and ".settings." not in other
+    every = key in OF_EVERY_ARM and of_an_arm and ".settings." not in other
     return (whole or every) and _value_of(override, is_text=True) != "none"
 
 
@@ -123,7 +124,7 @@ def apply_change(table: Table, override: str) -> None:
             f'override "{key}" cannot change cells that are laid out already',
             hint="Change the study that has factors only, not the one of a record.",
         )
-    if len(path) == 1 and path[0] in _OF_EVERY_ARM:
+    if len(path) == 1 and path[0] in OF_EVERY_ARM:
         for arm in _every_arm(table, override):
             arm[path[0]] = _value_of(override, is_text=True)
         return
@@ -154,6 +155,27 @@ def apply_change(table: Table, override: str) -> None:
         return
     is_text = "settings" in path[:-1] or path[-1] in _TEXTS
     target[path[-1]] = _value_of(override, is_text=is_text)
+
+
+def leave_undriven(table: Table, keys: Collection[str]) -> None:
+    """Take away what the file drives where an override names scripts in its place; `keys`: of the
+    overrides, whose own texts and streams stay."""
+    workload = table.get("workload")
+    if "workload.scripts" not in keys or not isinstance(workload, dict):
+        return
+    scripts = workload.get("scripts")
+    if not isinstance(scripts, dict):
+        return
+    texts, streams = workload.get("texts"), workload.get("streams")
+    if isinstance(texts, dict) and "workload.texts" not in keys:
+        for name in {*texts} - {*scripts}:
+            if f"workload.texts.{name}" not in keys:
+                del texts[name]
+    lists = [s for s in streams if isinstance(s, list)] if isinstance(streams, list) else []
+    names = [name for name in chain(*lists) if isinstance(name, str)]
+    if "workload.streams" not in keys and not {*names} <= {*scripts}:
+        del workload["streams"]
+        workload.pop("excluded", None)
 
 
 def says_key(change: str, *keys: str) -> bool:
@@ -288,7 +310,7 @@ def _variable_of(override: str) -> object:
     return text if is_number and str(value) != text else value
 
 
-_OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
+OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
 """Keys of an arm that an override sets in the control and every arm where it names none."""
 
 

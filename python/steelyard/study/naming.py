@@ -110,6 +110,19 @@ def _unlike(name: str, names: Sequence[str], role: str) -> str:
     return name if names.count(name) == 1 else role
 
 
+def named_anew(study: Study, usual: Study) -> Study:
+    """A study with other names for arms that are named by what they are, as a record's, and whose
+    treatment is not that of its file (`usual`) any more."""
+    now, before = what_differs(study), what_differs(usual)
+    arms = [
+        arm.model_copy(update={"name": ""})
+        if arm.role and now[arm.name] != before.get(arm.name)
+        else arm
+        for arm in study.every_arm
+    ]
+    return with_names(_with_arms(study, arms))
+
+
 def renamed(study: Study, usual: Study) -> Study:
     """A built-in study with names for the arms whose treatment is not that of its file (`usual`)
     any more, and with no words for what they answer."""
