@@ -48,7 +48,8 @@ def resolve_study(request: StudyRequest) -> Study:
     """The study that is weighed. UsageError, StudyError: it is wrong, or was not agreed to;
     EngineError: a build is not there."""
     study = _read(request)
-    study = with_known_settings(study, request.control, request.arm, request.account)
+    files = request.control, request.arm
+    study = with_known_settings(study, *files, request.account, request.changes)
     study = resolve_arms(study, request.account)
     if request.resume is None:
         from steelyard.running.layouts.choice import require_effect
