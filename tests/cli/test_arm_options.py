@@ -79,6 +79,10 @@ def test_what_the_build_of_an_arm_refuses_of_its_file_is_left_out_by_name(
     for name in ("timescaledb in shared_preload_libraries", "checkpoint_segments", "lc_time"):
         assert f"left out of vend.conf: {name} (this build" in said
     assert with_known_settings(study, None, None, None) is study
+    changes = [*arm_changes("settings", None, given, None), "arm.settings.Randm_Page_Cost=2"]
+    typed = with_known_settings(read_study("settings", changes), None, given, None, changes)
+    assert typed.arms[0].settings == {"work_mem": "8MB", "randm_page_cost": "2"}  # refused by name
+    assert "randm_page_cost" not in capsys.readouterr().err
 
 
 def test_a_value_of_any_letters_comes_back_from_the_study_and_one_of_no_utf_8_is_refused(

@@ -353,3 +353,23 @@ def test_a_place_that_cannot_be_made_is_refused_with_what_to_type(kind: Campaign
     with pytest.raises(RecordError, match=f"cannot keep {kind.noun} in") as refused:
         kind.begin(Path("/proc/nowhere/mine"), "usual", {})
     assert "--record DIR" in (refused.value.hint or "")
+
+
+def test_each_weighing_of_a_campaign_says_which_files_a_studys_own_data_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without their digest a copy of what stood there before would be taken for them."""
+    asked: list[Question] = []
+    monkeypatch.setattr(module, "weigh", lambda question, *_: asked.append(question))
+    dump = tmp_path / "shop.sql"
+    for name, text in (("monday", "SELECT 1;\n"), ("tuesday", "SELECT 10;\n")):
+        dump.write_text(text)
+        study = read_study("aa", [f"source.place={dump}"])
+        module.weigh_into(study, 1, tmp_path / name, None)
+    first, second = (question.study.source for question in asked)
+    assert first is not None
+    assert second is not None
+    assert (first.kind, second.kind) == ("dump", "dump")
+    assert None not in (first.digest, second.digest, first.settings_digest)
+    assert first.digest != second.digest
+    assert {question.study.control.version for question in asked} == {study.control.version}

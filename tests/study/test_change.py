@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard.model.errors import StudyError
 from steelyard.study.change import Change, general_first, key_of, says_key, toml_text
 from steelyard.study.read import builtin_studies, read_study, write_study
-from steelyard.study.study import WorkloadChoice
+from steelyard.study.study import Source, WorkloadChoice
 from steelyard.study.sweep import read_sweep
 
 SCALARS = st.text() | st.booleans() | st.integers(-(2**62), 2**62)
@@ -105,6 +105,28 @@ def test_an_arm_whose_name_has_dots_is_reached(tmp_path: Path, changes: list[str
         assert [arm.version for arm in arms] == ["15", "16"]
 
 
+BARE = "[control]\n[[arm]]\nsettings = { jit = 1 }\n[[arm]]\nsettings = { jit = 0 }\n"
+
+
+def test_arms_that_no_one_named_are_reached_by_their_roles(tmp_path: Path) -> None:
+    """As refusals and hints call them: not by jit=0, which no key can hold."""
+    file = written(tmp_path, STUDY + BARE)
+    assert [arm.name for arm in read_study(file).arms] == ["jit=1", "jit=0"]
+    changed = read_study(file, ["arm.arm2.version=16", "arm.arm.settings.work_mem=1MB"])
+    assert [arm.version for arm in changed.arms] == ["18", "16"]
+    assert changed.arms[0].settings == {"jit": "1", "work_mem": "1MB"}
+    with pytest.raises(StudyError, match="does not say which arm") as refused:
+        read_study(file, ["arm.version=16"])
+    assert "the arms are arm, arm2." in str(refused.value.hint)
+    control = "control.settings.jit=on"
+    with pytest.raises(StudyError, match="has no effect") as idle:
+        read_study(file, ["settings.jit=off", control])
+    typed = re.findall(r"--set (\S+?)\.?(?= --set|$)", str(idle.value.hint))
+    assert len(typed) == 3
+    again = read_study(file, [control, *(change.replace("VALUE", "off") for change in typed)])
+    assert {arm.settings["jit"] for arm in again.every_arm} == {"off"}
+
+
 @pytest.mark.parametrize(
     ("text", "change", "value"),
     [
@@ -118,6 +140,39 @@ def test_a_table_of_which_one_key_is_given_takes_more(
     table, key, expected = value
     study = read_study(written(tmp_path, STUDY + text + ARMS), [change])
     assert getattr(getattr(study, table), key) == expected
+
+
+@pytest.mark.parametrize("config", [None, "/etc/theirs.conf"])
+@pytest.mark.parametrize("reported", [False, True])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_other_data_have_nothing_of_what_was_found_of_the_former(
+    tmp_path: Path, config: str | None, reported: bool, as_text: bool
+) -> None:
+    """By the digest of Monday's copy the weighing of Tuesday's data would take Monday's."""
+    former = Source(
+        place="/monday/main",
+        database="shop",
+        config=config,
+        kind="base backup",
+        digest="d",
+        reported=reported,
+        partial="no rights",
+        backup="its token",
+        settings_digest="s",
+    )
+    study = read_study("checksums").model_copy(update={"source": former})
+    change: str = Change("source.place", "/tuesday/main")
+    found = read_study(
+        written(tmp_path, write_study(study)), [str.__str__(change) if as_text else change]
+    )
+    theirs = None if reported else config
+    assert found.source == Source(place="/tuesday/main", database="shop", config=theirs)
+
+
+def test_what_is_said_of_other_data_after_their_place_counts(tmp_path: Path) -> None:
+    changes = [Change("source.place", "/b"), Change("source.digest", "new"), "source.config=/c"]
+    found = read_study(written(tmp_path, f'{STUDY}source = "/a"\n{ARMS}'), changes).source
+    assert found == Source(place="/b", digest="new", config="/c")
 
 
 def test_the_ready_pooler_takes_the_keys_that_are_documented() -> None:

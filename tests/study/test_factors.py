@@ -56,8 +56,43 @@ def test_cells_are_arms_in_standard_order_and_the_first_is_the_control(file: Pat
 
 
 def test_a_level_may_set_what_all_cells_have_otherwise(file: Path) -> None:
-    study = read_study(str(file), ["control.settings.full_page_writes=off"])
-    assert study.control.settings["full_page_writes"] == "on"
+    file.write_text(STUDY.replace("{ work_mem", '{ full_page_writes = "off", work_mem'))
+    assert read_study(str(file)).control.settings["full_page_writes"] == "on"
+
+
+@pytest.mark.parametrize(
+    ("override", "factor"),
+    [
+        ("control.checksums=true", "checksums"),
+        ("control.settings.Full_Page_Writes=off", "images"),
+        ("control.version=17", "build"),
+        ("version=17", "build"),
+        ("control.weight.double_work=3%", "load"),
+    ],
+)
+def test_an_override_of_all_cells_that_a_factor_takes_back_is_refused(
+    file: Path, override: str, factor: str
+) -> None:
+    """As is the same override of `settings`: it changed nothing, and nothing was said."""
+    more = """
+[factors.build]
+old = { version = 16 }
+new = { version = 18 }
+[factors.load]
+light = { weight = { double_work = "1%" } }
+heavy = { weight = { double_work = "5%" } }
+"""
+    file.write_text(STUDY.replace("[control]", f"{more}[control]"))
+    with pytest.raises(StudyError, match=f"no effect: both levels of factor {factor}") as refused:
+        read_study(str(file), ["fraction=half", override])
+    assert f"--set factors.{factor}." in str(refused.value.hint)
+
+
+def test_an_override_that_only_one_level_takes_back_reaches_the_other(file: Path) -> None:
+    level = "version = 16"
+    file.write_text(STUDY.replace("[control]", THIRD.replace("THIRD", level) + "[control]"))
+    study = read_study(str(file), ["version=17"])
+    assert [arm.version for arm in study.every_arm] == ["17", "16"] * 4
 
 
 def test_an_override_reaches_all_cells_or_those_of_a_level(file: Path) -> None:

@@ -84,6 +84,13 @@ def test_arms_are_named_by_what_sets_them_apart(
     assert names(read_study(study, changes)) == told
 
 
+@pytest.mark.parametrize("address", ["postgresql://app@[::1/shop", "host='db1"])
+def test_an_address_that_cannot_be_taken_apart_is_left_to_what_reaches_it(address: str) -> None:
+    study = read_study("addresses", [A, f"arm.address={address}"])
+    assert study.arms[0].address == address
+    assert study.arms[0].name
+
+
 def test_versions_are_named_by_those_of_the_builds() -> None:
     study = read_study("versions")
     assert names(with_names(study, {"before": "16.14", "after": "18.4"})) == ["16.14", "18.4"]
@@ -94,6 +101,50 @@ def test_a_record_keeps_the_names_that_it_was_weighed_by(tmp_path: Path) -> None
     file = tmp_path / "study.toml"
     file.write_text(write_study(study), encoding="utf-8")
     assert read_recorded_study(file) == study
+
+
+COST = "arm.settings.random_page_cost=1.1"
+
+
+@pytest.mark.parametrize("in_its_record", [True, False])
+@pytest.mark.parametrize(
+    ("study", "first", "then", "expected"),
+    [
+        ("settings", [COST], ["arm.settings.random_page_cost=2"], "default random_page_cost=2"),
+        ("settings", [COST], ["arm.settings.jit=off"], "default random_page_cost=1.1+jit=off"),
+        ("settings", [COST], ["control.settings.jit=off"], "jit=off random_page_cost=1.1"),
+        ("settings", [COST], ["settings.jit=off"], "default random_page_cost=1.1"),
+        ("settings", [COST], ["arm.name=mine"], "default mine"),
+        ("settings", [COST], ["workload.clients=3"], "default random_page_cost=1.1"),
+        ("versions", [], ["arm.version=17"], "16 17"),
+        ("versions", [], ["version=17", "arm.settings.jit=off"], "default jit=off"),
+        ("calibrate", [], ["settings.jit=off"], None),
+    ],
+)
+def test_an_arm_of_a_record_that_is_weighed_with_another_treatment_is_named_by_that(
+    tmp_path: Path, study: str, first: list[str], then: list[str], expected: str | None,
+    in_its_record: bool,
+) -> None:  # fmt: skip
+    """The verdict would speak of random_page_cost=1.1 where 2 was weighed."""
+    recorded = read_study(study, first)
+    file = tmp_path / "study.toml"
+    file.write_text(write_study(recorded))
+    if in_its_record:
+        (tmp_path / "plan.json").write_text("{}")
+    again = names(read_study(str(file), then))
+    assert again == (names(recorded) if expected is None else expected.split())
+
+
+def test_the_record_of_a_ready_study_loses_its_words_with_its_treatment(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(write_study(read_study("checksums")))
+    (tmp_path / "plan.json").write_text("{}")
+    same = read_study(str(file), ["settings.work_mem=8MB"])
+    assert names(same) == ["on", "off"]
+    assert same.answer_of("off") == read_study("checksums").answer_of("off")
+    other = read_study(str(file), ["arm.settings.jit=off"])
+    assert names(other) == ["on", "checksums=off+jit=off"]
+    assert other.answer_of(other.arms[0].name) == read_study("settings").answer_of("arm")
 
 
 @pytest.mark.parametrize("name", ["settings", "builds", "queries", "sessions", "addresses"])

@@ -138,6 +138,15 @@ class Level(StudyModel):
     telemetry: bool | None = None
     weight: Weight | None = None
 
+    def sets(self, key: str) -> bool:
+        """Whether it sets a key of an arm, `"checksums"` or `"settings.jit"`; not of a table."""
+        table, _, name = key.partition(".")
+        if table == "settings":
+            return name.lower() in (self.settings or {})
+        if table == "weight":
+            return self.weight is not None and name in self.weight.model_fields_set
+        return table in self.model_fields_set
+
 
 def same_by_levels(
     levels: Collection[Level],

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable
 from datetime import date, time
+from itertools import chain
 from math import isfinite
 from typing import Any, Self
 
@@ -100,7 +101,7 @@ def _covers(override: str, other: str) -> bool:
     key = key_of(override)
     whole = other.startswith(f"{key}.")
     of_an_arm = other.startswith(("control.", "arm.")) and other.endswith(f".{key}")
-    every = key in _OF_EVERY_ARM and of_an_arm and ".settings." not in other
+    every = key in OF_EVERY_ARM and of_an_arm and ".settings." not in other
     return (whole or every) and _value_of(override, is_text=True) != "none"
 
 
@@ -123,7 +124,7 @@ def apply_change(table: Table, override: str) -> None:
             f'override "{key}" cannot change cells that are laid out already',
             hint="Change the study that has factors only, not the one of a record.",
         )
-    if len(path) == 1 and path[0] in _OF_EVERY_ARM:
+    if len(path) == 1 and path[0] in OF_EVERY_ARM:
         for arm in _every_arm(table, override):
             arm[path[0]] = _value_of(override, is_text=True)
         return
@@ -137,6 +138,11 @@ def apply_change(table: Table, override: str) -> None:
         clients = {key: value for key, value in driven if key in _OF_CLIENTS}
         table["workload"] = {"name": str(_value_of(override, is_text=True)), **clients}
         return
+    if path == ["source", "place"]:  # other data: what was found of the former is not theirs
+        if target.get("reported"):
+            target.pop("config", None)
+        for each in _FOUND_OF_DATA:
+            target.pop(each, None)
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
@@ -149,6 +155,27 @@ def apply_change(table: Table, override: str) -> None:
         return
     is_text = "settings" in path[:-1] or path[-1] in _TEXTS
     target[path[-1]] = _value_of(override, is_text=is_text)
+
+
+def leave_undriven(table: Table, keys: Collection[str]) -> None:
+    """Take away what the file drives where an override names scripts in its place; `keys`: of the
+    overrides, whose own texts and streams stay."""
+    workload = table.get("workload")
+    if "workload.scripts" not in keys or not isinstance(workload, dict):
+        return
+    scripts = workload.get("scripts")
+    if not isinstance(scripts, dict):
+        return
+    texts, streams = workload.get("texts"), workload.get("streams")
+    if isinstance(texts, dict) and "workload.texts" not in keys:
+        for name in {*texts} - {*scripts}:
+            if f"workload.texts.{name}" not in keys:
+                del texts[name]
+    lists = [s for s in streams if isinstance(s, list)] if isinstance(streams, list) else []
+    names = [name for name in chain(*lists) if isinstance(name, str)]
+    if "workload.streams" not in keys and not {*names} <= {*scripts}:
+        del workload["streams"]
+        workload.pop("excluded", None)
 
 
 def says_key(change: str, *keys: str) -> bool:
@@ -212,8 +239,13 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
         arm = _table_in(table, "arm", override)
         return arm, _behind_name(arm, path)
     arms = _arms(table, override)
+    every = [
+        str(arm.get("name") or arm.get("role") or usual_role(number))
+        for number, arm in enumerate(arms, 1)
+    ]
     # A version's name has dots too: 17.0, 17.0.1.
-    names = {str(arm.get(key)): arm for key in ("role", "name") for arm in arms if arm.get(key)}
+    roles = {str(arm["role"]): arm for arm in arms if arm.get("role")}
+    names = {**roles, **dict(zip(every, arms, strict=True))}
     for name in sorted(names, key=len, reverse=True):
         parts = name.split(".")
         if parts == path[: len(parts)]:
@@ -222,11 +254,15 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
     if len(certain) == 1:  # the others are left out: the question is about this one
         table["arm"] = certain
         return certain[0], path
-    listed = ", ".join(str(arm.get("name") or arm.get("role")) for arm in arms)
     raise StudyError(
         f'override "{key_of(override)}" does not say which arm',
-        hint=f"Write arm.NAME.key; the arms are {listed}.",
+        hint=f"Write arm.NAME.key; the arms are {', '.join(every)}.",
     )
+
+
+def usual_role(number: int) -> str:
+    """The role of the arm of this number, from 1, where it has neither name nor role."""
+    return f"arm{number}" if number > 1 else "arm"
 
 
 def _behind_name(arm: Table, path: list[str]) -> list[str]:
@@ -239,6 +275,8 @@ def _behind_name(arm: Table, path: list[str]) -> list[str]:
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
+_FOUND_OF_DATA = ("kind", "digest", "reported", "partial", "backup", "settings_digest")
+"""Keys of data that say what was found at their place, and of their server."""
 _OF_CLIENTS = ("clients", "clients_when_slow", "threads", "machines", "reconnect")
 """Keys of a workload that say by whom it is driven, whichever it is."""
 _TEXTS = frozenset(
@@ -272,7 +310,7 @@ def _variable_of(override: str) -> object:
     return text if is_number and str(value) != text else value
 
 
-_OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
+OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
 """Keys of an arm that an override sets in the control and every arm where it names none."""
 
 

@@ -16,7 +16,7 @@ from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.model.units import format_duration
 from steelyard.study.answer import Answer
 from steelyard.study.arm import Arm, shown_sql
-from steelyard.study.change import Table
+from steelyard.study.change import Table, usual_role
 from steelyard.study.reaching.pooler import PoolerChoice
 from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
@@ -56,13 +56,17 @@ def treatment(study: Study, arm: Arm) -> dict[str, str]:
     return {**{key: value for key, value in attributes.items() if value is not None}, **settings}
 
 
+def arm_key(study: Study, arm: Arm) -> str:
+    """How an override names an arm: `"control"`, `"arm"`, of several `"arm.off"` or `"arm.arm2"`;
+    the names that arms have by what they are hold letters that no key has."""
+    if arm is study.control:
+        return "control"
+    return "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
+
+
 def settings_table(study: Study, arm: Arm, setting: str) -> str:
     """The key of the table that a setting of an arm is to be said in, so that it counts there."""
-    if setting not in arm.settings:
-        return "settings"
-    if arm is study.control:
-        return "control.settings"
-    return "arm.settings" if len(study.arms) == 1 else f"arm.{arm.name or arm.role}.settings"
+    return "settings" if setting not in arm.settings else f"{arm_key(study, arm)}.settings"
 
 
 def what_differs(study: Study) -> dict[str, dict[str, str]]:
@@ -106,6 +110,19 @@ def _unlike(name: str, names: Sequence[str], role: str) -> str:
     return name if names.count(name) == 1 else role
 
 
+def named_anew(study: Study, usual: Study) -> Study:
+    """A study with other names for arms that are named by what they are, as a record's, and whose
+    treatment is not that of its file (`usual`) any more."""
+    now, before = what_differs(study), what_differs(usual)
+    arms = [
+        arm.model_copy(update={"name": ""})
+        if arm.role and now[arm.name] != before.get(arm.name)
+        else arm
+        for arm in study.every_arm
+    ]
+    return with_names(_with_arms(study, arms))
+
+
 def renamed(study: Study, usual: Study) -> Study:
     """A built-in study with names for the arms whose treatment is not that of its file (`usual`)
     any more, and with no words for what they answer."""
@@ -142,7 +159,7 @@ def with_roles(table: Table) -> Table:
     of its own."""
     arms = table.get("arms")
     if isinstance(arms, list):
-        roles = [f"arm{n}" if n > 1 else "arm" for n in range(1, len(arms) + 1)]
+        roles = map(usual_role, range(1, len(arms) + 1))
         table = {**table, "arms": [*map(_with_role, arms, roles)]}
     return (
         {**table, "control": _with_role(table["control"], "control")}
@@ -245,10 +262,10 @@ def _folders(apart: Mapping[str, Mapping[str, str]], key: str) -> dict[str, str]
 
 def _address_words(address: str) -> str:
     """`host:port`, and the database or the role where it stands alone."""
-    if "://" in address:
-        split = urlsplit(address)
-        return split.netloc.rpartition("@")[2] or split.path.strip("/")
     try:
+        if "://" in address:
+            split = urlsplit(address)
+            return split.netloc.rpartition("@")[2] or split.path.strip("/")
         keywords = dict(pair.partition("=")[::2] for pair in shlex.split(address))
     except ValueError:
         return address

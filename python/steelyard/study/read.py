@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from importlib import resources
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,13 @@ from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.change import (
+    OF_EVERY_ARM,
     RENAMED,
     Table,
     apply_change,
     general_first,
     key_of,
+    leave_undriven,
     renamed_keys,
     setting_name,
     spelling_free,
@@ -37,6 +39,7 @@ from steelyard.study.change import (
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import (
     answering_arms,
+    named_anew,
     names_of_arms,
     renamed,
     settings_table,
@@ -63,7 +66,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in general_first(overrides):
         apply_change(table, override)
-    _leave_undriven(table, {*map(key_of, overrides)})
+    leave_undriven(table, {*map(key_of, overrides)})
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
     _lay_beneath(table, set() if "settings" in overridden else usual - overridden)
     study = _validate(table, file, overrides)
@@ -71,13 +74,33 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     if not _is_of_record(file):
         _require_answers(study, own_names, file, overrides)
     study = answering_arms(study)
-    changed = file in builtin_studies().values() and any(map(_of_an_arm, overrides))
-    return renamed(study, _validate(_read_table(file), file)) if changed else study
+    if any(map(_of_an_arm, overrides)):
+        with suppress(StudyError):  # a file of which overrides make a whole study
+            return _named_anew(study, file)
+    return study
+
+
+def _named_anew(study: Study, file: Path) -> Study:
+    """With other names for arms that are named by what they are in the file, or in the built-in
+    study of a record, and are that no more."""
+    usual, ready = _validate(_read_table(file), file), builtin_studies()
+    study = named_anew(study, usual)
+    of_ready = file in ready.values() or (_is_of_record(file) and usual.name in ready)
+    return renamed(study, usual) if of_ready else study
 
 
 def _require_effect(study: Study, overrides: Sequence[str]) -> None:
-    """StudyError: an override says of all arms a setting that each of them sets by itself."""
+    """StudyError: an override says of all arms what each of them, or a level of a factor in each,
+    sets by itself."""
     for key in map(key_of, overrides):
+        for factor, levels in (study.factors or {}).items():
+            own_key = "" if key.startswith("settings.") else key.removeprefix("control.")
+            if all(level.sets(own_key) for level in levels.values()):
+                changed = [f"--set factors.{factor}.{name}.{own_key}=VALUE" for name in levels]
+                raise StudyError(
+                    f'override "{key}" has no effect: both levels of factor {factor} set that',
+                    hint=f"Change a level: {' or '.join(changed)}.",
+                )
         name = setting_name(key.removeprefix("settings."))
         if not key.startswith("settings.") or name not in study.settings:
             continue
@@ -132,28 +155,8 @@ def names_arm(study: str, arm: str) -> bool:
 
 
 def _of_an_arm(override: str) -> bool:
-    return key_of(override).startswith(("control.", "arm.", "settings."))
-
-
-def _leave_undriven(table: Table, keys: set[str]) -> None:
-    """Take away what the file drives where an override names scripts in its place; `keys`: of the
-    overrides, whose own texts and streams stay."""
-    workload = table.get("workload")
-    if "workload.scripts" not in keys or not isinstance(workload, dict):
-        return
-    scripts = workload.get("scripts")
-    if not isinstance(scripts, dict):
-        return
-    texts, streams = workload.get("texts"), workload.get("streams")
-    if isinstance(texts, dict) and "workload.texts" not in keys:
-        for name in {*texts} - {*scripts}:
-            if f"workload.texts.{name}" not in keys:
-                del texts[name]
-    lists = [s for s in streams if isinstance(s, list)] if isinstance(streams, list) else []
-    names = [name for name in chain(*lists) if isinstance(name, str)]
-    if "workload.streams" not in keys and not {*names} <= {*scripts}:
-        del workload["streams"]
-        workload.pop("excluded", None)
+    key = key_of(override)
+    return key in OF_EVERY_ARM or key.startswith(("control.", "arm.", "settings."))
 
 
 def _lay_beneath(table: Table, usual: set[str]) -> None:

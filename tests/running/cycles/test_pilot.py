@@ -9,7 +9,10 @@ import pytest
 
 from steelyard.analysis.pilot.cycle_lengths import CycleLengths
 from steelyard.engines.capabilities.checkpoints import Cycle, Scaled
-from steelyard.running.cycles.pilot import _really_nearer, _timers
+from steelyard.engines.capabilities.memory import MemoryNeed
+from steelyard.model.units import parse_bytes
+from steelyard.running.cycles.pilot import _really_nearer, _timers, room_of
+from steelyard.running.measuring.slots import Prepared
 from steelyard.running.turns.pilot import PilotLook, whole_words
 from steelyard.running.turns.solo_run import _Written
 
@@ -97,3 +100,38 @@ def test_an_arm_is_level_when_its_reads_no_longer_fall(
     ]
     use = _Written(read_bytes=[round(8192 * 100 * block) for block in blocks])
     assert use.level_s(seconds) == (None if level_s is None else pytest.approx(level_s))
+
+
+@pytest.mark.parametrize(
+    ("stated", "beneath", "lacks"),
+    [
+        ({}, None, ""),
+        ({}, {}, ""),
+        ({"shared_buffers": "8GB"}, None, "36 GB needed"),
+        ({}, {"shared_buffers": "8GB"}, "36 GB needed"),  # of the data's server
+        ({"shared_buffers": "1GB"}, {"shared_buffers": "8GB"}, ""),
+    ],
+)
+def test_pools_that_the_file_of_the_datas_server_sets_need_their_room(
+    stated: dict[str, str], beneath: dict[str, str] | None, lacks: str
+) -> None:
+    """Data of 10 GB, in two arms on a machine of which 24 GB are free."""
+    engine: Any = SimpleNamespace(
+        memory_need=lambda settings: MemoryNeed(
+            parse_bytes(settings.get("shared_buffers", "128MB")), "off"
+        )
+    )
+    arm: Any = SimpleNamespace(checksums=True)
+    arms = {
+        name: Prepared(arm=arm, engine=engine, templates=(), settings=stated, beneath=beneath)
+        for name in ("on", "off")
+    }
+    sample = SimpleNamespace(memory_available_bytes=24 << 30)
+    setup: Any = SimpleNamespace(
+        own_slots=SimpleNamespace(arms=arms),
+        study=SimpleNamespace(workload=SimpleNamespace(clients=1)),
+        laboratory=SimpleNamespace(host=SimpleNamespace(sample=lambda: sample)),
+    )
+    runs: Any = {name: SimpleNamespace(file_bytes=20 << 30) for name in arms}
+    found = room_of(setup, runs).lacks
+    assert lacks in found if lacks else found == ""

@@ -17,6 +17,7 @@ from steelyard.model.threat import Threat
 from steelyard.model.units import parse_bytes
 from steelyard.running.laboratory import Laboratory
 from steelyard.running.preparing.server_settings import LaidSettings, lay_settings, shown_value
+from steelyard.running.preparing.standbys_and_poolers import require_replication
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 
@@ -139,6 +140,53 @@ def test_connections_that_do_not_hold_the_clients_are_raised_and_listed() -> Non
     assert laid.file["max_connections"] == "18"
     assert ("max_connections", "12", "18") in {(o.name, o.theirs, o.used) for o in laid.replaced}
     assert lay({"max_connections": "50"}).file["max_connections"] == "50"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("settings.max_connections=500", "settings.shared_buffers=1GB"),
+        ("control.settings.max_connections=500", "arm.settings.max_connections=600",
+         "control.settings.shared_buffers=1GB", "arm.settings.shared_buffers=2GB"),
+    ],
+)  # fmt: skip
+def test_what_the_study_says_of_every_arm_is_not_listed_with_a_value_that_no_server_has(
+    changes: tuple[str, ...],
+) -> None:
+    for theirs in ({}, {"max_connections": "12", "shared_buffers": "128MB"}):
+        laid = lay(theirs, "workload.clients=200", *changes)
+        assert laid.file == {}
+        said = {(one.name, one.used) for one in laid.replaced}
+        assert said <= {
+            *(("max_connections", each) for each in ("500", "600")),
+            *(("shared_buffers", each) for each in ("1GB", "2GB")),
+        }
+    one_alone = lay({}, "workload.clients=200", "arm.settings.max_connections=500")
+    assert one_alone.file["max_connections"] == "300"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "more", "words"),
+    [
+        ({"wal_level": "minimal"}, (), "with wal_level = minimal no standby gets any log"),
+        ({"max_wal_senders": "0"}, (), "with max_wal_senders = 0 no standby gets any log"),
+        ({"max_replication_slots": "1"}, ("arm.replication.standbys=2",), "is too few for 2"),
+        ({"synchronous_commit": "remote_apply"}, ("arm.replication.quorum=0",), "no standby with"),
+        ({"synchronous_commit": "remote_apply"}, (), ""),
+        ({"wal_level": "minimal"}, ("settings.wal_level=logical",), ""),
+    ],
+)
+def test_standbys_that_cannot_be_had_by_settings_of_the_datas_server_are_refused(
+    theirs: dict[str, str], more: tuple[str, ...], words: str
+) -> None:
+    changes = ("control.replication.standbys=1", "arm.replication.standbys=1", *more)
+    study = lay(theirs, *changes).in_effect(study_of(*changes))
+    if not words:
+        require_replication(study)
+        return
+    with pytest.raises(StudyError, match=words) as refused:
+        require_replication(study)
+    assert "--set settings." in str(refused.value.hint)
 
 
 def test_what_any_build_refuses_is_left_out_of_every_arm_and_a_build_is_tried_once() -> None:

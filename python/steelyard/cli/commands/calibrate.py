@@ -101,7 +101,9 @@ def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False)
     from steelyard.cli.options.address_options import agreed_at_address
     from steelyard.cli.options.weigh_options import resolve_profiles
     from steelyard.study.read import read_study
+    from steelyard.workloads.loading.imported_data import resolve_source
     from steelyard.workloads.reading.resolved import resolve_workload
 
-    study = resolve_profiles(resolve_workload(read_study(STUDY, changes)), account)
+    study = resolve_source(read_study(STUDY, changes), version_named=True)
+    study = resolve_profiles(resolve_workload(study), account)
     return agreed_at_address(study, agreed=agreed)

@@ -12,7 +12,7 @@ from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.model.errors import UsageError
 from steelyard.study.arm import Arm
-from steelyard.study.change import Change
+from steelyard.study.change import Change, key_of, setting_name, short_key
 from steelyard.study.naming import clean_name, what_differs, with_names
 from steelyard.study.read import names_arm
 from steelyard.study.study import Study
@@ -71,9 +71,14 @@ def _say_left_out(file: Path, gone: Sequence[Neutralised]) -> None:
 
 
 def with_known_settings(
-    study: Study, control: str | None, arm: str | None, account: str | None
+    study: Study,
+    control: str | None,
+    arm: str | None,
+    account: str | None,
+    changes: Sequence[str] = (),
 ) -> Study:
-    """The study without settings of files that the builds of its arms refuse, which are said."""
+    """The study without settings of files that the builds of its arms refuse, which are said. What
+    `changes` say as they were typed is no file's: an arm refuses it."""
     files = {"control": _conf_file(control), "arms": _conf_file(arm)}
     if not any(files.values()):
         return study
@@ -86,12 +91,17 @@ def with_known_settings(
     contrib = study.contrib or study.statement_counters
     engines = adapter(study.engine).find_arms(requests, account, contrib=contrib)
     settings = {study_arm.name: study_arm.settings for study_arm in every}
+    typed = {
+        setting_name(short_key(key_of(each))) for each in changes if not isinstance(each, Change)
+    }
     for study_arm, engine in zip(every, engines, strict=True):
         file = files["control" if study_arm is study.control else "arms"]
         if file is not None and isinstance(engine, AcceptsSettings):
-            accepted = engine.known(ServerSettings(study_arm.settings))
+            own = {name: v for name, v in study_arm.settings.items() if name in typed}
+            rest = {name: v for name, v in study_arm.settings.items() if name not in typed}
+            accepted = engine.known(ServerSettings(rest))
             _say_left_out(file, accepted.neutralised)
-            settings[study_arm.name] = dict(accepted.settings)
+            settings[study_arm.name] = {**accepted.settings, **own}
     first, *rest = (
         study_arm.model_copy(update={"settings": settings[study_arm.name]}) for study_arm in every
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
 from steelyard.cli.options.arm_options import with_known_settings, with_products
 from steelyard.cli.options.weigh_options import (
@@ -15,7 +16,7 @@ from steelyard.cli.options.weigh_options import (
 )
 from steelyard.model.errors import UsageError
 from steelyard.study.change import says_key
-from steelyard.study.read import read_study
+from steelyard.study.read import own_table, read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve, resolve_workload
 
@@ -47,7 +48,8 @@ def resolve_study(request: StudyRequest) -> Study:
     """The study that is weighed. UsageError, StudyError: it is wrong, or was not agreed to;
     EngineError: a build is not there."""
     study = _read(request)
-    study = with_known_settings(study, request.control, request.arm, request.account)
+    files = request.control, request.arm
+    study = with_known_settings(study, *files, request.account, request.changes)
     study = resolve_arms(study, request.account)
     if request.resume is None:
         from steelyard.running.layouts.choice import require_effect
@@ -71,9 +73,23 @@ def _read(request: StudyRequest) -> Study:
         )
     study = read_study(request.name, request.changes)
     if study.source is not None:
-        from steelyard.workloads.loading.imported_data import resolve_source
-
-        study = resolve_source(study, version_named=names_version(request.changes))
+        study = with_data(study, request.name, version_named=names_version(request.changes))
     study = resolve_workload(study)
     resolve(study.workload, study.engine)  # scripts that are missing or wrong, before all imports
     return with_products(study, request.account)
+
+
+def with_data(study: Study, name: str, *, version_named: bool) -> Study:
+    """The study of this name, or in this file, with its data found. Where their version takes the
+    place of the one that a user's file says, that is said."""
+    from steelyard.workloads.loading.imported_data import resolve_source
+
+    resolved = resolve_source(study, version_named=version_named)
+    said, used = study.control.version, resolved.control.version
+    own = own_table(name).get("control") if used != said else None
+    if isinstance(own, dict) and "version" in own:
+        say(
+            f"the data are of PostgreSQL {used}: all arms are of that version, and not of {said}, "
+            f"which {name} says. To weigh copies upgraded to it: --set version={said}"
+        )
+    return resolved

@@ -38,6 +38,7 @@ from steelyard.study.read import read_recorded_study
 from steelyard.study.study import Study
 from steelyard.verdict.rejudge import MOST_LOST_IN_A_ROW
 from steelyard.weigh import weigh
+from steelyard.workloads.loading.imported_data import resolve_source
 
 
 class OtherStudyError(UsageError):
@@ -216,6 +217,7 @@ def weigh_into(study: Study, seed: int, directory: Path, account: str | None) ->
     """The verdict of a weighing in a directory, whatever of it was done before. OtherStudyError:
     that is of another study."""
     planned = (directory / PLAN).is_file()
+    study = resolve_source(study, version_named=True)  # files of their time, in the record
     if planned:
         _require_same_study(directory, study)
     verdict = final_verdict(directory)

@@ -16,6 +16,7 @@ from pathlib import Path
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed
 from steelyard.cli.options.arm_options import require_unlike
+from steelyard.cli.options.study_resolution import with_data
 from steelyard.cli.options.weigh_options import resolve_arms
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
@@ -26,13 +27,12 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Sw
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.report.tables import amount
-from steelyard.study.change import Change, short_key
+from steelyard.study.change import Change, says_key, short_key
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
 from steelyard.verdict.swept import swept
 from steelyard.wording.sweep_sentences import reading
-from steelyard.workloads.loading.imported_data import resolve_source
 from steelyard.workloads.reading.resolved import resolve_workload
 
 SWEEP = CampaignKind("a sweep", SWEEP_FILE, ("weigh",))
@@ -136,10 +136,8 @@ def begin_sweep(request: SweepRequest) -> None:
             for name, value in first.source.model_dump(exclude_none=True).items()
             if name != "beneath"  # every point's study has it from the built-in one
         ]
-        if not request.version_named:
-            others = first.arms if first.factors is None else ()
-            arms = {"control": first.control, **{f"arm.{arm.name}": arm for arm in others}}
-            changes += [Change(f"{key}.version", arm.version) for key, arm in arms.items()]
+        if len({arm.version for arm in first.every_arm}) == 1 and not _names_version(request):
+            changes.append(Change("version", first.control.version))  # that of the data
     changes += _common_names(sweep, changes, first, request)
     plan = SweepPlan(
         key=sweep.key,
@@ -256,7 +254,12 @@ def _study(
     name: str, sweep: Sweep, changes: Sequence[str], value: str, request: SweepRequest
 ) -> Study:
     study = read_study(name, sweep.overrides(changes, value))
-    return resolve_source(study, version_named=request.version_named)
+    return with_data(study, name, version_named=_names_version(request))
+
+
+def _names_version(request: SweepRequest) -> bool:
+    """Whether the command says which version or build an arm is, or its values do."""
+    return request.version_named or says_key(request.sweep, "version", "bindir")
 
 
 def point_records(values: Sequence[str]) -> Mapping[str, str]:

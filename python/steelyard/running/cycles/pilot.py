@@ -326,7 +326,7 @@ def _announce(
 def room_of(setup: Setup, runs: Mapping[str, SoloRun]) -> MemoryRoom:
     """What the arms take, by the size of their files as they are on the disk."""
     arms = setup.own_slots.arms
-    pools = {arm: pool_bytes(prepared.engine, prepared.settings) for arm, prepared in arms.items()}
+    pools = {arm: pool_bytes(each.engine, each.in_effect) for arm, each in arms.items()}
     every = min(run.file_bytes for run in runs.values())
     free = setup.laboratory.host.sample().memory_available_bytes
     return memory_room(pools, every // len(arms), setup.study.workload.clients, free)

@@ -60,6 +60,11 @@ class Prepared:
         return self.engine.protections[0] if self.arm.checksums else UNPROTECTED
 
     @property
+    def in_effect(self) -> Mapping[str, str]:
+        """What its server is set to: the file beneath what a start gives."""
+        return {**(self.beneath or {}), **self.settings}
+
+    @property
     def files(self) -> tuple[tuple[Path, ...], str]:
         """What decides the bytes of a data directory: two arms alike here can exchange theirs."""
         return self.templates, self.protection

@@ -21,6 +21,7 @@ from steelyard.running.laboratory import Laboratory
 from steelyard.running.stopwatch import Progress
 from steelyard.study.arm import Arm
 from steelyard.study.design import FEWEST_LOADS
+from steelyard.study.naming import arm_key
 from steelyard.study.study import Study
 
 
@@ -84,12 +85,11 @@ def require_unlike_builds(study: Study, engines: Mapping[str, Engine]) -> None:
         if VERSION not in study.declared_differences(arm) or not same_build(ours, theirs):
             continue
         if study.settings_of(arm) == study.settings_of(control) and is_alone(study, arm):
-            key = "arm" if len(study.arms) == 1 else f"arm.{arm.name or arm.role}"
             raise UsageError(
                 f"{arm.name} and {control.name} are equal: {theirs.product} in "
                 f'"{theirs.bindir}" is the build of both',
-                hint=f"Give the arm another build (--set {key}.version=VERSION; `steelyard "
-                "engines` lists them), or weigh equal arms as such: steelyard weigh aa",
+                hint=f"Give the arm another build (--set {arm_key(study, arm)}.version=VERSION; "
+                "`steelyard engines` lists them), or weigh equal arms as such: steelyard weigh aa",
             )
 
 
@@ -233,7 +233,6 @@ def _versions(study: Study, engines: Mapping[str, Engine]) -> str:
         arm if arm == engine.identity.version else f"{arm} {engine.identity.version}"
         for arm, engine in engines.items()
     )
-    several = len(study.arms) > 1
-    keys = ["control", *(f"arm.{a.role or a.name}" if several else "arm" for a in study.arms)]
+    keys = (arm_key(study, arm) for arm in study.every_arm)
     typed = " ".join(f"--set {key}.version={version}" for key in keys)
     return f"the arms are of different builds: {names}; for one of them: {typed}"

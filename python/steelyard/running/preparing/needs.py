@@ -19,6 +19,7 @@ from steelyard.engines.engine import Abilities, Engine, MissingFeature
 from steelyard.model.errors import EngineError, StudyError, UsageError, nearest_hint
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.arm import Arm
+from steelyard.study.naming import arm_key
 from steelyard.study.reaching.pooler import pooler_of
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -78,7 +79,8 @@ def require_effects(
                 "all arms are copies of those that were loaded",
                 hint=_AS_THEY_ARE
                 if study.is_external
-                else f'Change the tables of an arm: --set {_key(study, arm)}.sql="ALTER TABLE ..."',
+                else "Change the tables of an arm: "
+                f'--set {arm_key(study, arm)}.sql="ALTER TABLE ..."',
             )
         if not writes:
             _require_acting_on_reads(study, arm, names, rules)
@@ -171,7 +173,7 @@ def _no_setting_of(library: str, name: str, own: Sequence[str]) -> UsageError:
 
 def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: SettingRules) -> None:
     """StudyError for a setting that acts where data are written, of work that only reads."""
-    sides = {"control": study.control, _key(study, arm): arm}
+    sides = {"control": study.control, arm_key(study, arm): arm}
     for name in sorted(names & rules.of_statistics.keys()):
         loaded = rules.of_statistics[name]
         values = {key: study.settings_of(side).get(name, loaded) for key, side in sides.items()}
@@ -196,14 +198,10 @@ def _require_acting_on_reads(study: Study, arm: Arm, names: Set[str], rules: Set
             "reads",
             hint=_AS_THEY_ARE
             if study.is_external
-            else f'Store the data of an arm anew: --set {_key(study, arm)}.sql="ALTER TABLE ...", '
-            "as study default-toast-compression does; or drive work that writes.",
+            else "Store the data of an arm anew: "
+            f'--set {arm_key(study, arm)}.sql="ALTER TABLE ...", as study '
+            "default-toast-compression does; or drive work that writes.",
         )
-
-
-def _key(study: Study, arm: Arm) -> str:
-    """How an override names an arm."""
-    return "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
 
 
 def _differs_alone(study: Study, setting: re.Pattern[str]) -> bool:

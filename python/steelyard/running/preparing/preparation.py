@@ -54,6 +54,7 @@ from steelyard.running.preparing.standbys_and_poolers import (
     require_connections,
     require_poolers,
     require_replicated_work,
+    require_replication,
     standbys_of,
 )
 from steelyard.running.stopwatch import Progress
@@ -144,6 +145,7 @@ def _own_servers(
             study, data.server_settings(), engines, laboratory, progress, at_once=at_once
         )
         effective = study if laid is None else laid.in_effect(study)
+        require_replication(effective)
         require_needs(effective, engines, laboratory)
         require_poolers(effective, engines)
         require_connections(effective, engines)

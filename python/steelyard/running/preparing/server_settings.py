@@ -7,7 +7,7 @@ be as it was there is listed: left out, or replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.engines.cache import require_room
@@ -26,6 +26,7 @@ from steelyard.wording.threats.threat import threat_of
 OWN_CONNECTIONS = 10
 """Ours at most: to place, to watch what backends wait for, to checkpoint and count."""
 DEFAULT_CONNECTIONS = 100
+_CONNECTIONS = "max_connections"
 _SHOWN = re.compile(
     r"[-+]?[0-9]+(\.[0-9]+)?\s*(B|kB|MB|GB|TB|us|ms|s|min|h|d)?|on|off|true|false|yes|no", re.I
 )
@@ -85,20 +86,22 @@ def lay_settings(
     if offered is None or source is None:
         return None
     stated = list(_set_by_study(study, offered.settings))
-    offered = _left_to_the_file(study, offered)
+    of_study = _stated_of_all(study)
+    offered = replace(offered, settings=_without(offered.settings, of_study))
+    beneath = _without(source.beneath, of_study)
     _require_memory(study, offered, engines, laboratory, at_once)
     for engine in {build.identity.bindir: build for build in engines.values()}.values():
         if isinstance(engine, AcceptsSettings):
             slot = laboratory.engines.slot(0)
             offered = engine.accepted(offered, slot, progress.stage)
     offered = _without_huge_pages(offered, study, engines, laboratory, at_once)
-    file = {**source.beneath, **offered.settings}
-    connections = _connections(study, file)
+    file = {**beneath, **offered.settings}
+    connections = {} if _CONNECTIONS in of_study else _connections(study, file)
     laid = LaidSettings(
         file={**file, **connections},
         neutralised=offered.neutralised,
         replaced=(
-            *_defaults_replaced(source.beneath, offered, stated),
+            *_defaults_replaced(beneath, offered, stated),
             *_raised(offered.settings, connections),
             *stated,
         ),
@@ -109,20 +112,22 @@ def lay_settings(
     return laid
 
 
-def _left_to_the_file(study: Study, offered: ServerSettings) -> ServerSettings:
-    """Without the settings that no server will have from its file: the study says them."""
+def _stated_of_all(study: Study) -> set[str]:
+    """The settings that no server will have from its file: the study says them of every arm."""
     of_arms = set.intersection(*({*arm.settings} for arm in study.every_arm))
-    stated = {name.lower() for name in {*study.settings, *of_arms}}
-    rest = {name: value for name, value in offered.settings.items() if name not in stated}
-    return replace(offered, settings=rest)
+    return {name.lower() for name in {*study.settings, *of_arms}}
+
+
+def _without(settings: Mapping[str, str], names: Container[str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name not in names}
 
 
 def _connections(study: Study, file: Mapping[str, str]) -> dict[str, str]:
     """max_connections that hold the clients, where those of the file do not."""
     needed = study.workload.clients + OWN_CONNECTIONS
-    stated = whole_number(file.get("max_connections", str(DEFAULT_CONNECTIONS)).strip())
+    stated = whole_number(file.get(_CONNECTIONS, str(DEFAULT_CONNECTIONS)).strip())
     few = stated is not None and stated < needed
-    return {"max_connections": str(needed)} if few else {}
+    return {_CONNECTIONS: str(needed)} if few else {}
 
 
 def _defaults_replaced(

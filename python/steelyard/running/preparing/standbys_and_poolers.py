@@ -19,6 +19,7 @@ from steelyard.running.preparing.server_settings import OWN_CONNECTIONS
 from steelyard.study.arm import Arm
 from steelyard.study.naming import settings_table
 from steelyard.study.reaching.pooler import pooler_of
+from steelyard.study.reaching.replication import require_replicable
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
 
@@ -45,6 +46,19 @@ def replication_of(arm: Arm, engine: Engine) -> Settings:
             hint='Leave out "replication".',
         )
     return engine.replication(replication.standbys, replication.quorum)
+
+
+def require_replication(study: Study) -> None:
+    """StudyError where standbys cannot be had by the settings of the data's server, which count
+    beneath the study's own."""
+    try:
+        require_replicable(study)
+    except ValueError as reason:
+        raise StudyError(
+            str(reason),
+            detail="So it is with the settings of the data's server, beneath those of the study.",
+            hint="Say another value for all arms: --set settings.NAME=VALUE.",
+        ) from reason
 
 
 def require_replicated_work(study: Study, scripts: Sequence[Script]) -> None:
