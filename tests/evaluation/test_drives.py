@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.drives import (
+from steelyard.evaluation.devices import (
     DriveChange,
     drive_changes,
     endurance,

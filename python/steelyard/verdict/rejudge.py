@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.calibration.balance import Trust, trust
+from steelyard.analysis.calibration import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.devices import device_summary

@@ -1,5 +1,5 @@
-"""Refuses cycles that would not be what they should: whose slices are long beside what they measure,
-or whose limit of the log makes one arm begin a checkpoint every second.
+"""Refuses cycles that would not be what they should: those whose slices are long beside what they
+measure, and those whose limit of the log makes one arm begin a checkpoint every second.
 
 A slice is many transactions long, and a window of whole cycles begins and ends within a slice of a
 checkpoint. Of slow transactions a slice holds most of a cycle, or several: such a window would be

@@ -1,5 +1,5 @@
-"""Writes down what is decided before the first slice, recalls it when a weighing goes on, and requires
-that it goes on with the scripts, builds and rows that it began with.
+"""Writes down what is decided before the first slice, recalls it when a weighing goes on, and
+requires that it goes on with the scripts, builds and rows that it began with.
 """
 
 from __future__ import annotations
