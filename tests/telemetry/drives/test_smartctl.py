@@ -64,7 +64,9 @@ def test_thermal_counters_that_are_not_printed_are_zero_only_where_zero_is_not_p
 
 def test_a_counter_beyond_2_to_the_53_is_taken_from_the_text_beside_it() -> None:
     exact = 2**53 + 1
-    facts = smartctl_facts(nvme(data_units_written=float(exact), data_units_written_s=str(exact)), 0)
+    facts = smartctl_facts(
+        nvme(data_units_written=float(exact), data_units_written_s=str(exact)), 0
+    )
     assert facts["written_bytes"] == exact * 512_000
 
 
