@@ -117,7 +117,7 @@ def test_every_feared_fault_changes_one_page_and_the_true_rows_are_those_loaded(
     cluster: TestCluster,
 ) -> None:
     from steelyard.engines.postgres.sql.drill_tables import copy_rows
-    from steelyard.integrity.drill.damage_readers import word_for
+    from steelyard.integrity.drill.consequences import word_for
 
     now = cluster.current(cluster.files[0, "heap"])
     for fault in CONSEQUENCE_FAULTS:

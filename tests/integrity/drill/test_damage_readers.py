@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard.engines.postgres.sql.drill_tables import expected_rows
-from steelyard.integrity.drill.damage_readers import dumped_rows
+from steelyard.integrity.drill.consequences import dumped_rows
 
 
 def test_a_dump_is_compared_row_by_row() -> None:

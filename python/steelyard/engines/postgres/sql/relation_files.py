@@ -1,5 +1,5 @@
-"""Finds the names of the relations that files of a data directory belong to, on a running server, and
-which databases and relation files its data directory should hold.
+"""Finds the names of the relations that files of a data directory belong to, on a running server,
+and which databases and relation files its data directory should hold.
 
 File numbers (relfilenode) are unique within a database and tablespace only.
 """
