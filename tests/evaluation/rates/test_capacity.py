@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.made import make_plan
 from steelyard.evaluation.layouts import SearchJudging, SlicesJudging, judging_of
-from steelyard.evaluation.rates.capacity import (
+from steelyard.evaluation.rates import (
     ClientsTooFew,
     DriverLate,
     LimitNeverCrossed,

@@ -11,7 +11,7 @@ import pytest
 from record.made import details_of, line_of, verdict_of
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import Contrast, WeighedContrast
-from steelyard.evaluation.rates.costs import costs
+from steelyard.evaluation.rates import costs
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.report.answer.measured import cost_rows, figures
