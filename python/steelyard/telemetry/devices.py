@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.memory.group import ROOT, text_of
+from steelyard.engines.memory.control_groups import ROOT, text_of
 from steelyard.model.readings import device_reading
 from steelyard.telemetry.capacity import existing_ancestor, filesystem
 

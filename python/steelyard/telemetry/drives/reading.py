@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drives.facts import NVME, Facts, object_of
