@@ -8,8 +8,7 @@ import pytest
 
 from engines.mysql.fake_packages import installed, npm_files, program
 from steelyard.engines.account import Account
-from steelyard.engines.mysql.builds.build import Build, build_in
-from steelyard.engines.mysql.builds.provenance import identify, version_number
+from steelyard.engines.mysql.builds.build import Build, build_in, identify, version_number
 from steelyard.model.errors import EngineError
 
 
