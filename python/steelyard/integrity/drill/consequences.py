@@ -53,6 +53,15 @@ FIRST_READ, AFTER_READ = "at the first read", "after the read"
 AT_UPDATE, AFTER_UPDATE = "at the update", "after the update"
 NEVER, UNREACHED = "never", "not reached"
 _HEADER_BYTES = 24
+ERROR, WARNING, SILENT, SOUND = "error", "warning", "silent", "sound"
+WARNED_SOUND = "warning, sound"
+DIFFER, SAME = "differ", "same"
+OBJECTS, PASSES = "objects", "passes"
+DONE, NO_ROW = "done", "no row"
+NOTICING = (ERROR, WARNING, WARNED_SOUND, DIFFER, OBJECTS)
+"""The words for readers that noticed; a silent one passes the damage on."""
+_WAITS = 200
+_BETWEEN_WAITS_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class ReadEvent:
 
     reader: str
     when: str
-    word: str  # of damage_readers.py
+    word: str  # ERROR and those behind it
 
 
 @dataclass(frozen=True)
@@ -244,17 +253,6 @@ def _keep_log(cluster: TestCluster) -> Settings:
     if cluster.engine.identity.version_number >= 130000:
         return {"wal_keep_size": "1GB"}
     return {"wal_keep_segments": "64"}
-
-
-ERROR, WARNING, SILENT, SOUND = "error", "warning", "silent", "sound"
-WARNED_SOUND = "warning, sound"
-DIFFER, SAME = "differ", "same"
-OBJECTS, PASSES = "objects", "passes"
-DONE, NO_ROW = "done", "no row"
-NOTICING = (ERROR, WARNING, WARNED_SOUND, DIFFER, OBJECTS)
-"""The words for readers that noticed; a silent one passes the damage on."""
-_WAITS = 200
-_BETWEEN_WAITS_S = 0.05
 
 
 def word_for(copy: TableCopy, truth: list[Row]) -> str:
