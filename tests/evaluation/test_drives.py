@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.evaluation.devices import (
+from steelyard.evaluation.drives import (
     DriveChange,
     drive_changes,
     endurance,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from steelyard.evaluation.devices import (
+from steelyard.evaluation.drives import (
     AmountRange,
     DriveChange,
     drive_changes,

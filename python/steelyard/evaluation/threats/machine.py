@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from steelyard.evaluation.devices import DriveChange, drive_changes
+from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.memoize import memoize_by_identity
 from steelyard.model.observation import Observation, Quoted
 from steelyard.model.readings import usable_processors
