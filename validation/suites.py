@@ -21,7 +21,7 @@ from steelyard.analysis.decision import (
     t_interval,
 )
 from steelyard.analysis.pilot import steady_state
-from steelyard.analysis.turns import ageing, by_distance, debt, machine_level, series
+from steelyard.analysis.turns import ageing, debt, distance, machine_level
 from steelyard.analysis.two_samples import change_points, replicates, trend, unpaired
 from steelyard.evaluation import rule
 from steelyard.evaluation.threats import cycles as cycle_threats
@@ -113,12 +113,12 @@ WORLDS: tuple[ModuleType, ...] = (
 
 
 TURNS: tuple[Any, ...] = (
-    *(ageing, by_distance, debt, series, max_t, turn_threats, slot_checks, drops),
+    *(ageing, debt, distance, max_t, turn_threats, slot_checks, drops),
     *(turns, world),
 )
 """What draws turns, reads them by distance, and raises their threats."""
 CYCLES: tuple[Any, ...] = (
-    *(ageing, by_distance, debt, machine_level, series, max_t, turn_threats, cycle_threats),
+    *(ageing, debt, distance, machine_level, max_t, turn_threats, cycle_threats),
     *(slot_checks, drops, cycles, cycle_atlas, world),
 )
 """What draws cycles, reads them by distance, and raises their threats."""

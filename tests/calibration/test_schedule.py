@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.calibration.known_weight import KnownWeight, truth
+from steelyard.analysis.calibration import KnownWeight, truth
 from steelyard.study.read import read_study
 from validation.schedule import KINDS, Case, cases, debt_share
 

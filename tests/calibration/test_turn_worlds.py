@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.analysis.turns.debt import turn_bytes
-from steelyard.analysis.turns.series import cycles_ns
+from steelyard.analysis.turns.distance import cycles_ns
 from steelyard.model.turn import Turn
 from thinned import thinned
 from validation.cases.turned import EPOCHS, TurnCase, TurnTally, cases

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.postgres.builds.npm import package_name
+from steelyard.engines.postgres.builds.fetching import package_name
 
 PROGRAM = """#!/bin/sh
 # PostgreSQL {version} on x86_64-pc-linux-gnu, compiled by gcc 7.5.0, 64-bit

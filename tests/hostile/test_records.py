@@ -19,8 +19,7 @@ from record.test_ledger import HERE, add
 from steelyard.cli.weighing.campaign import weigh_into
 from steelyard.fleet.collecting import collect
 from steelyard.history.index import read_history
-from steelyard.integrity.scrub.lsn_catalogue import _require_writable
-from steelyard.integrity.scrub.state_file import StateFile
+from steelyard.integrity.scrub.written_files import StateFile, _require_writable
 from steelyard.model.errors import RecordError, UntrustedPathError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, open_to_append, write_named
 from steelyard.record.ledger import LEDGER, Ledger

@@ -12,7 +12,7 @@ import pytest
 from own_cache import own_server
 from postgres.test_captured import steelyard
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
-from steelyard.engines.postgres.sql.statement_mix import counted_statements
+from steelyard.engines.postgres.sql.capture_source import counted_statements
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
 from steelyard.workloads.capturing.ledger import StatementOutcome

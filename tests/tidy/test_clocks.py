@@ -20,15 +20,13 @@ MAY = {
     PACKAGE + "engines/local/cloning.py": "waits for a file system's next time stamp",
     PACKAGE + "engines/local/runs.py": "names a run",
     PACKAGE + "engines/registry.py": "dates a run",
-    PACKAGE + "integrity/scrub/lsn_catalogue.py": "dates a catalogue",
-    PACKAGE + "integrity/scrub/state_file.py": "dates a scrub",
+    PACKAGE + "integrity/scrub/written_files.py": "dates a scrub and a catalogue",
     PACKAGE + "record/ledger.py": "dates a line",
     PACKAGE + "record/record.py": "names a record",
     PACKAGE + "running/world.py": "tells how old a probe is",
     PACKAGE + "tuning/probe/probing.py": "dates a probe",
-    PACKAGE + "workloads/loading/arm_sql.py": "dates a copy",
     PACKAGE + "workloads/loading/imported_data.py": "dates a copy",
-    PACKAGE + "workloads/loading/template.py": "dates a load",
+    PACKAGE + "workloads/loading/template.py": "dates a load and a copy",
     "crates/driver/src/report/log.rs": "dates a log's lines, as pgbench does",
 }
 """Files that read a wall clock, and for what."""

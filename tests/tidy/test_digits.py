@@ -11,7 +11,7 @@ _READ_BACK = "float(f"
 ELSEWHERE = {
     "python/steelyard/model/units.py": "where digits are written",
     "python/steelyard/tuning/search/space.py": "values of settings, as a server reads them",
-    "python/steelyard/analysis/pilot/batch_means.py": "percents below a hundred",
+    "python/steelyard/analysis/pilot/slice_length.py": "percents below a hundred",
 }
 
 

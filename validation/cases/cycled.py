@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import read_epoch
-from steelyard.analysis.turns.by_distance import curve, effects_at
+from steelyard.analysis.turns.distance import curve, effects_at
 from steelyard.analysis.turns.machine_level import levelled
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.evaluation.threats.cycles import cycle_threats

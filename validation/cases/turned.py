@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.analysis.decision.epoch_reading import read_epoch
-from steelyard.analysis.turns.by_distance import curve, effects_at
+from steelyard.analysis.turns.distance import curve, effects_at
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.run import plan_threats

@@ -21,7 +21,7 @@ from steelyard.analysis.decision.max_t import ALPHA, JointResult, joint_flips
 from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judging import terms_of
-from steelyard.evaluation.rates.capacity import read_search_epoch
+from steelyard.evaluation.rates import read_search_epoch
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.model.estimate import UNBOUNDED
 from steelyard.model.observation import Observation

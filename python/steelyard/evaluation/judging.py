@@ -14,7 +14,7 @@ from steelyard.analysis.decision.sign_flip import Floats, confidence_set
 from steelyard.evaluation.contrast import AnswerWords, WeighedContrast
 from steelyard.evaluation.judge_epochs import contrast_of, percent_ends
 from steelyard.evaluation.layouts import judging_of
-from steelyard.evaluation.rates.capacity import read_search_epoch
+from steelyard.evaluation.rates import read_search_epoch
 from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.inspection import (

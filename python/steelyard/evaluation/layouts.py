@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from steelyard.evaluation.contrast import ReplicateFacts, ServersBasis
-from steelyard.evaluation.rates.capacity import search_threats
+from steelyard.evaluation.rates import search_threats
 from steelyard.evaluation.threats.checkpoint_distance import checkpoint_distance
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.turns import turn_threats

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steelyard._core import histogram_counts
-from steelyard.analysis.calibration.known_weight import (
+from steelyard.analysis.calibration import (
     KnownWeight,
     stall_edges,
     stall_length,
@@ -39,7 +39,7 @@ def compute_truth(weighed: Weighed, arm: Arm, contrast: ContrastLine) -> KnownTr
     whether the contrast's interval holds it; None where it is not known.
 
     It is known of an arm that is the control but for its weight, against a control without one.
-    Stalls need a single client (see `analysis/calibration/known_weight.py`).
+    Stalls need a single client (see `analysis/calibration.py`).
     """
     study = weighed.study
     if not (study.differs_only_in_weight(arm) and study.control.weight.is_none):

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from steelyard.analysis.turns.by_distance import Pair, curve, effects_at
+from steelyard.analysis.turns.distance import Pair, curve, cycles_ns, effects_at
 from steelyard.analysis.turns.evenness import evenness, sums_of
 from steelyard.analysis.turns.machine_level import levelled
-from steelyard.analysis.turns.series import cycles_ns
 from steelyard.analysis.turns.stalls import stalls
 from steelyard.evaluation.contrast import CyclesBasis
 from steelyard.evaluation.judge_epochs import percent_ends

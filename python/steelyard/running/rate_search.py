@@ -25,7 +25,7 @@ from steelyard.analysis.capacity.staircase import (
     Search,
 )
 from steelyard.driver.arrivals import Arrivals
-from steelyard.evaluation.rates.capacity import rule_of
+from steelyard.evaluation.rates import rule_of
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.latency_goal import MOST_NS, LatencyGoal
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration

@@ -54,11 +54,10 @@ from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.sources import built_in_sources
 from steelyard.tuning.probe.cached_probe import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
-from steelyard.workloads.loading.arm_sql import template_after_sql
 from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
 from steelyard.workloads.loading.imported_data import drop_backup, import_template, server_settings
 from steelyard.workloads.loading.load import before_clients, load
-from steelyard.workloads.loading.template import description, template
+from steelyard.workloads.loading.template import description, template, template_after_sql
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script
 from steelyard.workloads.reading.workload import Workload

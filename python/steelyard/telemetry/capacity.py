@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT, own_groups, pairs_of, text_of, words_of
+from steelyard.engines.memory.control_groups import ROOT, own_groups, pairs_of, text_of, words_of
 from steelyard.model.units import NS_PER_US
 
 _FILE_PAGES = ("inactive_file", "active_file")

@@ -21,7 +21,7 @@ from steelyard.engines.capabilities.external import ExternalServer, Noticed
 from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.files.shortened import apart
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.capacity import space, throttling, tightest_memory

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT, pairs_of
+from steelyard.engines.memory.control_groups import ROOT, pairs_of
 from steelyard.model.readings import SLICES_NS, Reading
 from steelyard.telemetry.capacity import statistics_file, throttling_of
 from steelyard.telemetry.devices import (

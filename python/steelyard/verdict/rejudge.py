@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.analysis.calibration.balance import Trust, trust
+from steelyard.analysis.calibration import Trust, trust
 from steelyard.evaluation.causes import cause_rows, complete, page_cost
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.devices import device_summary
@@ -19,8 +19,7 @@ from steelyard.evaluation.judging import judge, judge_pairs, withdrawn
 from steelyard.evaluation.layouts import judging_of
 from steelyard.evaluation.mean_times import script_times, statement_rows
 from steelyard.evaluation.plans.flips import Timed, flipped
-from steelyard.evaluation.rates.capacity import capacities
-from steelyard.evaluation.rates.costs import costs
+from steelyard.evaluation.rates import capacities, costs
 from steelyard.evaluation.threats.work import standby_lags
 from steelyard.evaluation.transaction.time_parts import time_breakdown
 from steelyard.evaluation.truths import Weighed, compute_truth

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
+from steelyard.analysis.calibration import OFF_BALANCE, EqualArms, evidence
 from steelyard.analysis.decision.sign_flip import Floats
 from thinned import thinned
 

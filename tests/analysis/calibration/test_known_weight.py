@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.analysis.calibration.known_weight import (
+from steelyard.analysis.calibration import (
     KnownWeight,
     stall_edges,
     stall_length,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from steelyard.analysis.calibration.balance import SIZES, trust
+from steelyard.analysis.calibration import SIZES, trust
 from steelyard.analysis.decision.forecast import MOST_EPOCHS, epochs_needed
 from steelyard.analysis.decision.t_interval import t_interval
 

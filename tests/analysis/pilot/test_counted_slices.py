@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.analysis.pilot.counted_slices import cut_by_count, longest_timed_ns, too_slow
+from steelyard.analysis.pilot.slice_length import cut_by_count, longest_timed_ns, too_slow
 
 MS = 1_000_000
 S = 1000 * MS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress
 
-from steelyard.analysis.pilot.batch_means import (
+from steelyard.analysis.pilot.slice_length import (
     SliceTrial,
     allowed_lengths,
     choose_placement,

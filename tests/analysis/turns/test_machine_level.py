@@ -10,7 +10,7 @@ import pytest
 
 from analysis.turns.made import CLIENTS, NS, make_turn
 from steelyard.analysis.decision.sign_flip import Floats
-from steelyard.analysis.turns.by_distance import Pair, curve, effects_at
+from steelyard.analysis.turns.distance import Pair, curve, effects_at
 from steelyard.analysis.turns.machine_level import levelled
 from steelyard.model.turn import Checkpoint, Second, Turn
 

@@ -10,6 +10,7 @@ import pytest
 
 from integrity.conftest import drilled_cluster, quiet
 from steelyard.cli.views.drilled import render
+from steelyard.engines.postgres.sql.drill_tables import expected_rows
 from steelyard.engines.registry import Run
 from steelyard.integrity.drill import consequences as drilled
 from steelyard.integrity.drill import drill as drilling
@@ -26,6 +27,7 @@ from steelyard.integrity.drill.consequences import (
     ReadEvent,
     damage_file,
     drill_consequences,
+    dumped_rows,
     rates,
     true_rows,
 )
@@ -117,7 +119,7 @@ def test_every_feared_fault_changes_one_page_and_the_true_rows_are_those_loaded(
     cluster: TestCluster,
 ) -> None:
     from steelyard.engines.postgres.sql.drill_tables import copy_rows
-    from steelyard.integrity.drill.damage_readers import word_for
+    from steelyard.integrity.drill.consequences import word_for
 
     now = cluster.current(cluster.files[0, "heap"])
     for fault in CONSEQUENCE_FAULTS:
@@ -172,3 +174,12 @@ def test_when_each_noticed_first_is_what_was_seen_and_has_an_interval(tmp_path: 
 def test_a_part_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown part"):
         drilling.drill(drilling.DrillRequest(parts=["attic"]), quiet)
+
+
+def test_a_dump_is_compared_row_by_row() -> None:
+    rows = expected_rows(0)
+    lines = ["--", "COPY public.drill_0 (id, tag, filler, long) FROM stdin;"]
+    lines += ["\t".join(row) for row in reversed(rows)]
+    assert dumped_rows("\n".join([*lines, "\\.", "-- done"])) == rows
+    lines[-1] = lines[-1].replace("c", "b", 1)
+    assert dumped_rows("\n".join([*lines, "\\."])) != rows

@@ -19,7 +19,7 @@ from steelyard.cli.views.drilled import render, render_algorithms, sentence
 from steelyard.engines.registry import Run
 from steelyard.integrity.checksum_cost import SHIPPED_KERNEL
 from steelyard.integrity.drill import drill as drilling
-from steelyard.integrity.drill.algorithms import compare_algorithms, drill_pages, page_pairs
+from steelyard.integrity.drill.drill import compare_algorithms, drill_pages, page_pairs
 from steelyard.integrity.drill.faults import FAULTS
 from steelyard.integrity.drill.files import drill_files, plant_in_copies
 from steelyard.integrity.drill.matrix import (

@@ -19,8 +19,8 @@ from steelyard.running.preparing.places import OpenPlaces, open_places
 from steelyard.running.world import LocalEngines
 from steelyard.study.reaching.replication import Replication
 from steelyard.study.study import Study
-from steelyard.telemetry import file_attributes
-from steelyard.telemetry.file_attributes import handed_on
+from steelyard.telemetry import devices
+from steelyard.telemetry.devices import handed_on
 from story.asked import study_of
 from story.scripted import ScriptedWorld
 
@@ -145,7 +145,7 @@ def test_where_the_files_of_standbys_are_is_told(run: Run, place: Path) -> None:
 
 def hand_on(directory: Path, attribute: str) -> bool:
     """chattr +A and the like; False: it cannot be set here."""
-    bit = next(bit for bit, name in file_attributes._FLAGS.items() if name == attribute)
+    bit = next(bit for bit, name in devices._FLAGS.items() if name == attribute)
     opened = os.open(directory, os.O_RDONLY)
     try:
         fcntl.ioctl(opened, 0x40086602, struct.pack("q", bit))

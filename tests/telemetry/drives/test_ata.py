@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.telemetry.drives.smartctl import ata_facts
+from steelyard.telemetry.drives.programs import ata_facts
 from telemetry.drives.made import sata, statistics
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -8,7 +8,7 @@ from steelyard.analysis.checks.slots import PlaceCheck
 from steelyard.analysis.turns.debt import DebtGrowth
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
-from steelyard.evaluation.rates import capacity
+from steelyard.evaluation import rates
 from steelyard.evaluation.threats import (
     checkpoint_distance,
     cycles,
@@ -153,12 +153,12 @@ SAMPLES = (
     together.MachineLate("b", 1.0),
     together.ClientsSlow("b", 0.375),
     together.FewerEndedThanCounted(320_000.0, 317_000.0),
-    capacity.RateIsBound("off", _GOAL, "slowest", 2, 12),
-    capacity.RateIsBound("off", _GOAL, "fastest", 12, 12),
-    capacity.LimitNeverCrossed("off", 24, 1, 12),
-    capacity.DriverLate("off", 3_000_000.0, 10, 250),
-    capacity.ClientsTooFew("off", 16, 0.75, 0.5),
-    capacity.ClientsTooFew("off", 1, 0.75, 0.5),
+    rates.RateIsBound("off", _GOAL, "slowest", 2, 12),
+    rates.RateIsBound("off", _GOAL, "fastest", 12, 12),
+    rates.LimitNeverCrossed("off", 24, 1, 12),
+    rates.DriverLate("off", 3_000_000.0, 10, 250),
+    rates.ClientsTooFew("off", 16, 0.75, 0.5),
+    rates.ClientsTooFew("off", 1, 0.75, 0.5),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ("wal_compression",)),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ("fsync", "wal_level")),
     checkpoint_distance.CheckpointsNearer("on", _NEAR, _FAR, _IMAGES, ()),

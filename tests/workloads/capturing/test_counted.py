@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.cli.views.capture_view import capture_lines, captured_json
-from steelyard.engines.postgres.sql.statement_mix import ColumnStatistics, CountedStatement
+from steelyard.engines.postgres.sql.capture_source import ColumnStatistics, CountedStatement
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind

@@ -16,8 +16,8 @@ from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
-from steelyard.workloads.loading import arm_sql
-from steelyard.workloads.loading.arm_sql import key_after_sql, template_after_sql
+from steelyard.workloads.loading import template
+from steelyard.workloads.loading.template import key_after_sql, template_after_sql
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 SQL = ("ALTER TABLE pgbench_branches SET (fillfactor = 42)", "VACUUM FULL pgbench_branches")
@@ -77,6 +77,6 @@ def test_a_refused_statement_is_quoted_and_leaves_no_template(
 def test_too_little_room_is_said_before_anything_is_copied(
     engine: Postgres, loaded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arm_sql, "free_bytes", lambda root: 1 << 20)
+    monkeypatch.setattr(template, "free_bytes", lambda root: 1 << 20)
     with pytest.raises(EngineError, match="could not copy the data for an arm"):
         template_after_sql(engine, loaded, ("SELECT 1",), "b", silent, copies=2)

@@ -16,7 +16,7 @@ from steelyard.engines.mysql.uri import read_uri
 from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.row_copying import LoadMachines
 from steelyard.model.errors import ServerError
-from steelyard.workloads.loading import shared
+from steelyard.workloads.loading import tables
 from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.folder import find_workload
 from workloads.loading.near_copier import NearCopier
@@ -45,7 +45,7 @@ class DyingCopier(NearCopier):
 def test_three_machines_of_which_one_dies_make_the_rows_and_digests_of_one(
     server: Mysqld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    monkeypatch.setattr(tables, "FEWEST_CHUNKS", 1)
     database = database_at(server)
     workload = find_workload("pgbench", kind=database.kind)
     alone = load(workload, database, 2, replacing=True)

@@ -22,7 +22,7 @@ from steelyard.fleet.load_generators.load_agent import LostError
 from steelyard.fleet.row_copying import LoadMachines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError
-from steelyard.workloads.loading import shared
+from steelyard.workloads.loading import tables
 from steelyard.workloads.loading.load import LoadReport, load
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.workload import Workload
@@ -45,7 +45,7 @@ LEFT = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'steelyar
 
 @pytest.fixture
 def small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    monkeypatch.setattr(tables, "FEWEST_CHUNKS", 1)
     monkeypatch.setattr(row_copying, "PARTS", 1)
 
 
@@ -127,7 +127,7 @@ def test_rows_lie_on_the_disk_in_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A planner prefers an index whose order is the table's: 1.0 by one machine."""
-    monkeypatch.setattr(shared, "FEWEST_CHUNKS", 1)
+    monkeypatch.setattr(tables, "FEWEST_CHUNKS", 1)
     query = "SELECT correlation FROM pg_stats WHERE attname = 'aid' AND tablename LIKE '%accounts'"
     with serving(engine18, place, serve) as address:
         loaded(pgbench, address, 3, *(NearCopier(number) for number in range(3)))

@@ -21,8 +21,7 @@ from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.postgres import Postgres, catalogue_edition
 from steelyard.engines.postgres.selection import find_postgres
-from steelyard.engines.postgres.sql.database import PostgresDatabase, connected
-from steelyard.engines.postgres.sql.loader import value
+from steelyard.engines.postgres.sql.database import PostgresDatabase, connected, value
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.identity import Identity

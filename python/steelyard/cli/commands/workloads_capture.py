@@ -17,7 +17,7 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.cli.driving.passing import Passed, PassingOptions
-    from steelyard.engines.postgres.sql.type_catalogue import DefinedType
+    from steelyard.engines.postgres.sql.capture_source import DefinedType
     from steelyard.workloads.capturing.mix import Mix
     from steelyard.workloads.capturing.writing import ErrorsOf
 
@@ -120,7 +120,7 @@ class _Writing:
 def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
     """Pass connections through, write what they executed, and pass on those that are open."""
     from steelyard.cli.driving import passing
-    from steelyard.engines.postgres.sql.type_catalogue import defined_types
+    from steelyard.engines.postgres.sql.capture_source import defined_types
 
     def types_of(database: str) -> Mapping[int, DefinedType]:
         return defined_types(replace(how.target, database=database))
@@ -177,7 +177,7 @@ def _logged(
 
 def _counted(target: str) -> Mix:
     from steelyard.engines.postgres.libpq.connection_string import read_target
-    from steelyard.engines.postgres.sql.statement_mix import column_statistics, counted_statements
+    from steelyard.engines.postgres.sql.capture_source import column_statistics, counted_statements
     from steelyard.workloads.capturing.parameter_columns import mix_of_counted
 
     endpoint = read_target(target)
@@ -189,7 +189,7 @@ def _counted(target: str) -> Mix:
 
 def _errors_of(server: str) -> ErrorsOf:
     from steelyard.engines.postgres.libpq.connection_string import read_target
-    from steelyard.engines.postgres.sql.statement_mix import parse_errors
+    from steelyard.engines.postgres.sql.capture_source import parse_errors
 
     endpoint = read_target(server)
     return lambda texts: parse_errors(endpoint, texts)

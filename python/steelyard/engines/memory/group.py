@@ -5,11 +5,6 @@ that whatever it and its children touch is charged there: the kernel charges a p
 that touches it first, and moving a process moves no page (kernel's cgroup-v1/memory.rst,
 cgroup-v2.rst). The path of a group is kept in its slot, in `memory-group`, before it is made: what
 a killed owner left is found by it.
-
-Finds the control groups of this process, v1 and v2, and reads their files.
-
-Inside a container the path that /proc/self/cgroup names may lie above the mount that is seen;
-then the root of that mount is the group.
 """
 
 from __future__ import annotations
@@ -25,68 +20,21 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.memory import MemoryCap, MemoryUse
-from steelyard.engines.memory.disk_rates import (
+from steelyard.engines.memory.control_groups import (
+    ROOT,
     admit,
+    groups_in,
     lacking_rates,
+    own_groups,
+    pairs_of,
     scope_properties,
+    text_of,
     v1_limits,
     v2_limits,
+    words_of,
 )
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_bytes
-
-ROOT = Path("/")
-
-
-def own_groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """The directories of this process's group for a controller, then its ancestors', v1 and v2."""
-    return groups_in(text_of(root / "proc/self/cgroup"), controller, root)
-
-
-def groups_in(listing: str, controller: str, root: Path = ROOT) -> Iterator[Path]:
-    """The same of the process whose /proc/PID/cgroup is `listing`."""
-    base = root / "sys/fs/cgroup"
-    for line in listing.splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers == "":
-            mounts = [base, base / "unified"]
-        elif controller in controllers.split(","):
-            mounts = [base / controllers, base / controller]
-        else:
-            continue
-        mount = next((each for each in mounts if (each / "cgroup.procs").exists()), None)
-        if mount is not None:
-            yield from _ancestry(mount, path.strip("/"))
-
-
-def _ancestry(mount: Path, path: str) -> Iterator[Path]:
-    group = mount / path
-    while group != mount:
-        if group.is_dir():
-            yield group
-        group = group.parent
-    yield mount
-
-
-def text_of(path: Path) -> str:
-    """A file's text; empty where it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def words_of(path: Path) -> list[str]:
-    """A file's words; none where it cannot be read."""
-    return text_of(path).split()
-
-
-def pairs_of(text: str) -> dict[str, int]:
-    """`name value` lines; others are passed over."""
-    pairs = (line.split() for line in text.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
-
 
 MARKER = "memory-group"
 _REMOVAL_TIMEOUT_S = 5.0

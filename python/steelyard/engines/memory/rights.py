@@ -16,7 +16,8 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.memory import DiskLimits, MemoryCap
-from steelyard.engines.memory.group import ROOT, MemoryGroup, own_groups, words_of
+from steelyard.engines.memory.control_groups import ROOT, own_groups, words_of
+from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
 

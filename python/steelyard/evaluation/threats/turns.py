@@ -31,7 +31,7 @@ from steelyard.analysis.decision.epoch_reading import epoch_log_ratio
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.turns.ageing import ageing
 from steelyard.analysis.turns.debt import apart, waiting_growth, wal_growth
-from steelyard.analysis.turns.series import cycles_ns, pauses_ns
+from steelyard.analysis.turns.distance import cycles_ns, pauses_ns
 from steelyard.evaluation.threats.turn_facts import (
     DeviceWasBusy,
     DirectoryNotDrawn,

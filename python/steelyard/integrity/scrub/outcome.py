@@ -19,7 +19,7 @@ from steelyard.model.units import format_lsn
 
 if TYPE_CHECKING:
     from steelyard._core import ScanAsked, Scanned
-    from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue
+    from steelyard.integrity.scrub.written_files import LsnCatalogue
 
 
 @dataclass(frozen=True)

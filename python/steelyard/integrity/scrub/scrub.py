@@ -33,7 +33,6 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
-from steelyard.integrity.scrub.lsn_catalogue import LsnCatalogue, open_catalogue
 from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.missing.missing import (
     MissingReport,
@@ -47,8 +46,13 @@ from steelyard.integrity.scrub.outcome import (
     scan_options,
     state_notes,
 )
-from steelyard.integrity.scrub.state_file import StateFile, copy_marks
 from steelyard.integrity.scrub.unread import disappearances, link_notes, unread_storage
+from steelyard.integrity.scrub.written_files import (
+    LsnCatalogue,
+    StateFile,
+    copy_marks,
+    open_catalogue,
+)
 from steelyard.model.errors import EngineError, UsageError
 
 if TYPE_CHECKING:

@@ -30,8 +30,7 @@ from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
 from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices
 from steelyard.record.turns.turn_summary import scaled_words
-from steelyard.running.cycles.fine_slices import require_fine
-from steelyard.running.cycles.log_limit import LogLimit
+from steelyard.running.cycles.limits import LogLimit, require_fine
 from steelyard.running.measuring.background_work import find_stalls
 from steelyard.running.preparing.memory_room import (
     MemoryRoom,

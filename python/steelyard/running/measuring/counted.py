@@ -15,7 +15,7 @@ import statistics
 from collections.abc import Sequence
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.counted_slices import (
+from steelyard.analysis.pilot.slice_length import (
     CountedCut,
     cut_by_count,
     longest_timed_ns,

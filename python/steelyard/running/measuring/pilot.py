@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
-from steelyard.analysis.pilot.batch_means import (
+from steelyard.analysis.pilot.slice_length import (
     SliceTrial,
     allowed_lengths,
     choose_slice,

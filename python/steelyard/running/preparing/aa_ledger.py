@@ -2,7 +2,7 @@
 
 Every weighing of arms that are declared identical, none with a weight, is added, whatever its
 verdict and however it ended; of several such arms the first, since those of one weighing are not
-independent. The evidence in a ledger is judged by `analysis/calibration/balance.py`.
+independent. The evidence in a ledger is judged by `analysis/calibration.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard import __version__
-from steelyard.analysis.calibration.balance import OFF_BALANCE, EqualArms, evidence
+from steelyard.analysis.calibration import OFF_BALANCE, EqualArms, evidence
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.model.errors import UntrustedPathError
 from steelyard.record.environment import MachineFacts

@@ -33,12 +33,12 @@ from steelyard.running.preparing.aa_ledger import consult
 from steelyard.running.preparing.build_comparison import is_alone, unknown_settings
 from steelyard.running.preparing.needs import IdleSetting, idle_settings
 from steelyard.running.preparing.places import changes_of_places
-from steelyard.running.preparing.recording import Question
-from steelyard.running.preparing.same_work import (
+from steelyard.running.preparing.planning import (
     changes_of_loads,
     files_of_loads,
     require_same_work,
 )
+from steelyard.running.preparing.recording import Question
 from steelyard.running.preparing.script_trial import execute_scripts
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress

@@ -26,8 +26,7 @@ from steelyard.study.address import LOG_APART
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import existing_ancestor, filesystem, space
-from steelyard.telemetry.devices import devices_beneath
-from steelyard.telemetry.file_attributes import handed_on
+from steelyard.telemetry.devices import devices_beneath, handed_on
 
 LOG_BYTES = 1 << 30
 """Room for the log of an arm, at least."""

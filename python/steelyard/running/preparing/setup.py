@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.analysis.pilot.batch_means import choose_placement
+from steelyard.analysis.pilot.slice_length import choose_placement
 from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError

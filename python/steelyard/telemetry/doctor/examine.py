@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.capacity import existing_ancestor

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.record.machine.drive_health import DriveHealth
 
 Level = Literal["good", "note", "warning", "unseen"]

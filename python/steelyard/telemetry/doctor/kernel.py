@@ -8,7 +8,7 @@ import os
 import re
 import resource
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Lately, Level
 from steelyard.telemetry.host import hidden_processes, memory_bytes, other_loads

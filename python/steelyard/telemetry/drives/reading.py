@@ -17,11 +17,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.telemetry.devices import devices_beneath
-from steelyard.telemetry.drives import nvme_cli, smartctl
 from steelyard.telemetry.drives.facts import NVME, Facts, object_of
+from steelyard.telemetry.drives.programs import (
+    NVME_CLI,
+    SMARTCTL,
+    nvme_cli_command,
+    nvme_cli_facts,
+    smartctl_command,
+    smartctl_facts,
+    smartctl_refusal,
+    source_of,
+)
 
 PLACES = ("/usr/sbin", "/usr/local/sbin", "/sbin")
 """Where these programs are, though an ordinary user's PATH does not name them."""
@@ -124,7 +133,7 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
         more, no_more = _by_nvme_cli(str(node), ends)
         why_not = f"its throttling is not known: {no_more}" if facts else f"{why_not}; {no_more}"
         facts = {**more, **_present(facts)}
-        sources += [nvme_cli.SOURCE] if more else []
+        sources += [NVME_CLI] if more else []
         why_not = "" if more else why_not
     if not facts:
         return _unread(name, sysfs_facts, why_not)
@@ -134,19 +143,19 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
 
 def _by_smartctl(node: str, ends: float) -> tuple[Facts, str]:
     """What smartctl reports, or why it reports nothing."""
-    program = find_program(smartctl.SMARTCTL)
+    program = find_program(SMARTCTL)
     if program is None:
         return {}, "smartctl is not installed (Debian: apt install smartmontools)"
-    answer = answer_of(smartctl.command(program, node), ends - time.monotonic())
+    answer = answer_of(smartctl_command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "smartctl did not end in time"
     report = object_of(answer.output)
     if report is None:
-        return {}, _first_line(answer, smartctl.SMARTCTL)
-    why_not = smartctl.why_not(report, answer.status)
+        return {}, _first_line(answer, SMARTCTL)
+    why_not = smartctl_refusal(report, answer.status)
     if why_not:
         return {}, _explained(why_not)
-    return {**smartctl.facts_of(report, answer.status), "source": smartctl.source_of(report)}, ""
+    return {**smartctl_facts(report, answer.status), "source": source_of(report)}, ""
 
 
 def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
@@ -154,13 +163,13 @@ def _by_nvme_cli(node: str, ends: float) -> tuple[Facts, str]:
     program = find_program("nvme")
     if program is None:
         return {}, "nvme is not installed (Debian: apt install nvme-cli)"
-    answer = answer_of(nvme_cli.command(program, node), ends - time.monotonic())
+    answer = answer_of(nvme_cli_command(program, node), ends - time.monotonic())
     if answer is None:
         return {}, "nvme did not end in time"
     report = object_of(answer.output)
     if report is None or answer.status:
         return {}, _first_line(answer, "nvme")
-    facts = _present(nvme_cli.facts_of(report))
+    facts = _present(nvme_cli_facts(report))
     return facts, "" if facts else "nvme's JSON has no smart log"
 
 

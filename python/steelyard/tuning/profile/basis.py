@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.group import ROOT
+from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import shorten
 
-from steelyard.analysis.calibration.balance import OFF_BALANCE
+from steelyard.analysis.calibration import OFF_BALANCE
 from steelyard.evaluation.threats import inspection as seen
 from steelyard.evaluation.threats.inspection import DirectoriesTied, PagesMayTear
 from steelyard.model.units import format_digits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.evaluation.rates.capacity import (
+from steelyard.evaluation.rates import (
     ClientsTooFew,
     DriverLate,
     LimitNeverCrossed,

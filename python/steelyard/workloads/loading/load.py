@@ -14,12 +14,13 @@ from steelyard.engines.loading import LoadedData, Loader, WorkloadDatabase
 from steelyard.model.errors import ServerError, UsageError
 from steelyard.workloads.checks import counted, violations_after_load
 from steelyard.workloads.loading.disk_space import LoadProgress, Report
-from steelyard.workloads.loading.shared import Copiers, fill_together
 from steelyard.workloads.loading.tables import (
+    Copiers,
     FilledTable,
     Halt,
     Piece,
     fill,
+    fill_together,
     require_generators,
     rows_of,
     run_parallel,

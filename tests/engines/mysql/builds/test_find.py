@@ -13,14 +13,13 @@ from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache
 from steelyard.engines.mysql.builds import find
 from steelyard.engines.mysql.builds.added import add_directory
-from steelyard.engines.mysql.builds.build import Build
+from steelyard.engines.mysql.builds.build import Build, identify
 from steelyard.engines.mysql.builds.find import (
     DiscoveredBuild,
     discover_in,
     discovered,
     select_builds,
 )
-from steelyard.engines.mysql.builds.provenance import identify
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 

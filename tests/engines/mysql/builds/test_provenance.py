@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engines.mysql.fake_packages import CHANGELOG
-from steelyard.engines.mysql.builds.provenance import dated, provenance
+from steelyard.engines.mysql.builds.fetching import dated, provenance
 from steelyard.model.identity import Identity
 
 OLD = Identity("mysql", "5.7.29", 50729, "", "", "", "npm", "/x", False)

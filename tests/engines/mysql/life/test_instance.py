@@ -16,7 +16,7 @@ from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED
 from steelyard.engines.local.samples import every_pid
 from steelyard.engines.mysql.life.instance import MysqlInstance
-from steelyard.engines.mysql.sql import checkpoints
+from steelyard.engines.mysql.sql import innodb_status
 from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of
 from steelyard.model.errors import EngineError, ServerError, UsageError
 
@@ -244,7 +244,7 @@ def test_a_connection_that_cannot_be_used_is_closed(server: MysqlInstance) -> No
     with connected(server.address) as connection:
         before = len(rows_of(connection, "SHOW PROCESSLIST"))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(checkpoints, "_LOCK_WAIT_S", "'no number'")
+            patch.setattr(innodb_status, "_LOCK_WAIT_S", "'no number'")
             with pytest.raises(EngineError, match="could not connect"):
                 server.checkpointer("mysql")
         deadline = time.monotonic() + 10

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from driver.mysql_servers import PRODUCTS, started
-from steelyard.engines.mysql.sql import checkpoints
-from steelyard.engines.mysql.sql.checkpoints import WritingOut
+from steelyard.engines.mysql.sql import innodb_status
+from steelyard.engines.mysql.sql.innodb_status import WritingOut
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.engines.mysql.uri import read_uri
 from steelyard.model.errors import ServerError
@@ -49,7 +49,7 @@ class Connection:
 
 
 def writing(monkeypatch: pytest.MonkeyPatch, connection: Connection) -> WritingOut:
-    monkeypatch.setattr(checkpoints, "connect", lambda *_, **__: connection)
+    monkeypatch.setattr(innodb_status, "connect", lambda *_, **__: connection)
     return WritingOut(read_uri("mysql://u@h/d"), lambda: True)
 
 

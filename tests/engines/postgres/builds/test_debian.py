@@ -13,7 +13,7 @@ from engines.published import FakeNpm, server
 from steelyard.engines.account import Account
 from steelyard.engines.builds.added import addable, new_directory
 from steelyard.engines.cache import Cache, open_cache
-from steelyard.engines.postgres.builds import debian as source
+from steelyard.engines.postgres.builds import fetching as source
 from steelyard.engines.postgres.builds.added import add_published, added_engines, lost_engines
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.contrib import has_contrib
@@ -120,7 +120,7 @@ def test_of_the_libraries_those_of_the_older_suite_are_taken_where_they_will_do(
     nineteen: FakeApt, tmp_path: Path
 ) -> None:
     chosen = source.FetchableVersion("19rc1", "19~rc1-1", ("-o", "x"))
-    source.unpack(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
+    source.unpack_debian(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
     fetched = " ".join(line for line in nineteen.asked if " download " in line)
     assert "libc6=2.43-7" in fetched
     assert "libpq5=19~rc1-1" in fetched, "the client needs it"
@@ -130,7 +130,7 @@ def test_programs_start_by_the_c_library_that_comes_with_them(
     nineteen: FakeApt, tmp_path: Path
 ) -> None:
     chosen = source.FetchableVersion("19rc1", "19~rc1-1", ())
-    bindir, _ = source.unpack(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
+    bindir, _ = source.unpack_debian(chosen, tmp_path, new_directory(tmp_path / "made"), silent)
     home = Path("/somewhere/usr/lib/postgresql/19/bin")
     source.bind(bindir, home, source.patcher_in(tmp_path))
     lines = (tmp_path / "patched.txt").read_text().splitlines()

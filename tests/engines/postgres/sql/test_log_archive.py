@@ -8,7 +8,7 @@ import pytest
 
 from engines.postgres.sql.conftest import Server
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.sql.log_archive import MOST_SEGMENTS, archive_share, log_segment
+from steelyard.engines.postgres.sql.counters import MOST_SEGMENTS, archive_share, log_segment
 
 pytestmark = pytest.mark.by_version
 

@@ -23,12 +23,10 @@ from steelyard.integrity.innodb.drill.drill import (
     INNOCHECKSUM,
     SCRUB,
     InnodbDrillRequest,
+    TestServer,
     algorithms_of,
     drill_innodb,
     drill_server,
-)
-from steelyard.integrity.innodb.drill.test_server import (
-    TestServer,
     make_test_server,
     path_of,
 )

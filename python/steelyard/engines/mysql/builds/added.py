@@ -31,9 +31,14 @@ from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.mysql.builds import fetching
 from steelyard.engines.mysql.builds.accessible_copy import accessible_build
-from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in
-from steelyard.engines.mysql.builds.fetching import FetchableBuild, mariadb_source, mysql_source
-from steelyard.engines.mysql.builds.provenance import Provenance, identify, provenance
+from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, identify
+from steelyard.engines.mysql.builds.fetching import (
+    FetchableBuild,
+    Provenance,
+    mariadb_source,
+    mysql_source,
+    provenance,
+)
 from steelyard.model.errors import EngineError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity

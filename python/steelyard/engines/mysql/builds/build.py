@@ -1,12 +1,19 @@
-"""Holds a build of MySQL or MariaDB on disk: its server, and what that needs to run."""
+"""Holds a build of MySQL or MariaDB on disk: its server, and what that needs to run; and identifies
+it: product, version, compiler, debugging."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+from steelyard.engines.account import Account
+from steelyard.engines.builds.binary import search
+from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
+from steelyard.model.identity import Identity
 
 MYSQL, MARIADB = "mysql", "mariadb"
 """The two products."""
@@ -86,3 +93,69 @@ def build_of(server: Path, origin: str, package: str = "") -> Build:
     share = next((path for path in shares if os.path.isfile(path / _TELLING)), base / "share")
     product = MARIADB if "mariadb" in os.path.realpath(server).rpartition("/")[2] else MYSQL
     return Build(server, base, share, product, origin, package=package)
+
+
+# "mysqld  Ver 5.7.29-debug for Linux on x86_64 (MySQL Community Server (GPL))",
+# "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+# "mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28, Revision 47601f19)".
+_VERSION = re.compile(r"\bVer (\d+\.\d+\.\d+)(\S*) for \S+ on ")
+_RELEASE = re.compile(r"-\d+(?:\.\d+)*(?=-debug$|$)")
+_OF_PERCONA = re.compile(r"percona|\(source distribution\)", re.IGNORECASE)
+"""What stands behind Percona's version: of a package its name, of a build of one's own not even
+that; behind one of Debian's, which may go on so too, the system's."""
+
+# What compilers leave in the section .comment; Debian and Oracle strip it from their packages.
+_COMPILERS = (
+    re.compile(rb"GCC: \([^)\0\n]{1,100}\) [0-9][^\0\n]{0,100}"),
+    re.compile(rb"clang version [0-9][^\0\n]{0,150}"),
+)
+
+
+def version_number(version: str) -> int:
+    """ "5.7.29" → 50729, "10.11.19" → 101119: as both products number their versions; Percona's
+    release, 8.0.36-28, is no part of it.
+
+    Source: MYSQL_VERSION_ID of cmake/mysql_version.cmake in both.
+    """
+    major, minor, patch = (int(n) for n in version.partition("-")[0].split("."))
+    return major * 10000 + minor * 100 + patch
+
+
+def identify(build: Build, account: Account) -> Identity:
+    """Which build it is. EngineError where its server is missing or cannot be run."""
+    build.require_programs()
+    status = build.server.stat()
+    return _identify(build, account, (status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=64)
+def _identify(build: Build, account: Account, mark: tuple[int, int]) -> Identity:
+    """`mark` distinguishes a build from one that was later made in its place."""
+    command = [str(build.server), "--no-defaults", "--version"]
+    status, output = run(account, command, environment=build.environment)
+    answer = _VERSION.search(output)
+    if status != 0 or answer is None:
+        raise EngineError(
+            f'could not identify server "{build.server}" as account "{account.name}"',
+            detail=output.strip()[-1000:] or f"It wrote nothing and ended with status {status}.",
+        )
+    version, suffix = answer.groups()
+    release = _RELEASE.match(suffix) if _OF_PERCONA.search(output, answer.end()) else None
+    return Identity(
+        kind=MARIADB if "mariadb" in suffix.lower() else MYSQL,
+        version=version if release is None else f"{version}{release[0]}",
+        version_number=version_number(version),
+        builder=_builder(build),
+        configure="",
+        cflags="",
+        origin=build.origin,
+        bindir=str(build.server.parent),
+        assertions="-debug" in suffix,
+        package=build.package,
+    )
+
+
+def _builder(build: Build) -> str:
+    """The compiler's own words; "" where they were stripped."""
+    matches = (search(build.server, each) for each in _COMPILERS)
+    return next((match[0].decode(errors="replace") for match in matches if match), "")

@@ -33,9 +33,8 @@ from steelyard.engines.mysql.settings import (
     normal,
     refuse_slot_settings,
 )
-from steelyard.engines.mysql.sql.checkpoints import LogWatch, WritingOut
-from steelyard.engines.mysql.sql.counters import KINDS, read_counters
 from steelyard.engines.mysql.sql.database import MysqlDatabase
+from steelyard.engines.mysql.sql.innodb_status import KINDS, LogWatch, WritingOut, read_counters
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.variables import (
     fill_pool,

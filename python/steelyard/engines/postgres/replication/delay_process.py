@@ -1,6 +1,6 @@
 """Passes a standby's connections on to its primary, each byte after half of a round trip.
 
-A process of its own, started by `delay.py`: netem of the kernel would need root, a network
+A process of its own, started by `standby_group.py`: netem of the kernel would need root, a network
 namespace and a module that many kernels lack. It ends when its standard input does, which is a pipe
 of its owner.
 """

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.replication import Lag, Standbys
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.local.own_server import prepare_slot
+from steelyard.engines.local.own_server import prepare_slot, require_short
 from steelyard.engines.postgres.libpq.connection_string import OwnAddress, conninfo_of
-from steelyard.engines.postgres.replication.delay import Delay
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
@@ -325,3 +326,62 @@ class StandbyGroup:
                 with suppress(psycopg.Error):
                     session.close()
             raise ServerError(f"could not ask {name} how far it is: {failure}".strip()) from failure
+
+
+_PROGRAM = "steelyard.engines.postgres.replication.delay_process"
+
+
+@dataclass
+class Delay:
+    """One life of the process."""
+
+    process: subprocess.Popen[bytes]
+    address: Endpoint
+    """Where the standby connects in place of the primary."""
+    account: Account
+
+    @classmethod
+    def start(
+        cls, primary: OwnAddress, port: int, round_trip_ns: int, account: Account, directory: Path
+    ) -> Self:
+        """In front of a primary, on a socket beside its own; EngineError: it did not begin."""
+        address = replace(primary, port=port)
+        listening = require_short(_socket(address))
+        account.remove([listening])
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-I", "-m", _PROGRAM, str(listening), str(_socket(primary))),
+                *(str(round_trip_ns // 2), str(account.uid), str(account.gid)),
+            ],
+            cwd=directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+        )
+        started = cls(process, address, account)
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            if not process.stdout.readline():
+                raise EngineError(
+                    "could not add a round trip between primary and standby: its process ended",
+                    detail=process.stderr.read().decode(errors="replace")[-500:].strip() or None,
+                )
+        except BaseException:
+            started.stop()
+            raise
+        return started
+
+    def stop(self) -> None:
+        """End it at once; safe to call twice."""
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        self.account.remove([_socket(self.address)])
+
+
+def _socket(address: Endpoint) -> Path:
+    return Path(address.host) / f".s.PGSQL.{address.port}"

@@ -1,5 +1,5 @@
 """Reads cumulative counters: WAL, blocks, transactions, checkpoints, failed page checks; and log
-and blocks of every statement, by pg_stat_statements.
+and blocks of every statement, by pg_stat_statements; and what an archive would take of the log.
 
 The cumulative statistics lag: a backend flushes its own at most once a second and at its exit
 (PGSTAT_MIN_INTERVAL in src/backend/utils/activity/pgstat.c). They are therefore read per epoch,
@@ -15,10 +15,15 @@ pgstatstatements.sgml of 14 to 18; wal_bytes and toplevel are in all of these.
 
 from __future__ import annotations
 
+import os
+import re
 import time
+import zlib
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
+from steelyard.engines.account import Account
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.sql.queries import query
 from steelyard.engines.postgres.sql.session import connect
@@ -194,3 +199,51 @@ def read_statements(conninfo: str, version_number: int, database: str) -> Statem
         {row[0]: StatementCount(row[0], *map(int, row[1:5])) for row in rows},
         forgotten=int(rows[0][5]) if rows else 0,
     )
+
+
+MOST_SEGMENTS = 3
+"""That are compressed: the newest, whose share stands for all."""
+LEVEL = 6
+"""gzip's own, which archive programs take where nothing else is said."""
+_SEGMENT = re.compile(r"[0-9A-F]{24}")
+_PIECE_BYTES = 1 << 20
+
+
+def log_segment(conninfo: str) -> str:
+    """The segment that the server writes now, by its name. EngineError: it does not tell."""
+    import psycopg
+
+    try:
+        with connect(conninfo) as connection:
+            query = b"SELECT pg_walfile_name(pg_current_wal_lsn())"
+            row = connection.execute(query).fetchone()
+    except psycopg.Error as reason:
+        raise EngineError("could not read where the log stands", detail=str(reason)) from reason
+    assert row is not None  # a SELECT without FROM
+    return str(row[0])
+
+
+def archive_share(account: Account, directory: Path, first: str, last: str) -> float | None:
+    """Bytes that gzip makes of a byte of the log that was written behind segment `first` and before
+    `last`; None: no whole segment of it is there. EngineError: the log cannot be read."""
+
+    def compress() -> list[int]:
+        log = directory / "pg_wal"
+        segments = sorted(
+            name for name in os.listdir(log) if first < name < last and _SEGMENT.fullmatch(name)
+        )
+        sizes = [0, 0]
+        for name in segments[-MOST_SEGMENTS:]:
+            squeezed = zlib.compressobj(LEVEL)
+            with open(log / name, "rb") as file:
+                while piece := file.read(_PIECE_BYTES):
+                    sizes[0] += len(piece)
+                    sizes[1] += len(squeezed.compress(piece))
+            sizes[1] += len(squeezed.flush())
+        return sizes
+
+    try:
+        whole, compressed = account.call(compress)
+    except OSError as error:
+        raise EngineError(f'could not read "{error.filename}": {error.strerror}') from error
+    return compressed / whole if whole else None

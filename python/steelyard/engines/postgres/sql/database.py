@@ -1,23 +1,28 @@
-"""The database that workloads are loaded into: created, marked as Steelyard's, and opened."""
+"""The database that workloads are loaded into: created, marked as Steelyard's, and opened; its
+tables are loaded and checked by SQL: statements, COPY, statistics, the marker.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.loading import DATABASE, RowEncoding, ServerDisk, require_replaceable
-from steelyard.engines.postgres.guarded.connection import ANSWER_S, guarded
-from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
-from steelyard.engines.postgres.libpq.connection_string import (
-    GivenAddress,
-    OwnAddress,
-    conninfo_of,
+from steelyard._core import COPY_HEADER, COPY_TRAILER
+from steelyard.engines.loading import (
+    DATABASE,
+    LoadedData,
+    RowEncoding,
+    ServerDisk,
+    require_replaceable,
 )
-from steelyard.engines.postgres.sql.loader import MARKER, PostgresChecker, PostgresLoader, value
+from steelyard.engines.postgres.guarded.connection import ANSWER_S, answered_soon, guarded
+from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
+from steelyard.engines.postgres.libpq.connection_string import GivenAddress, OwnAddress, conninfo_of
+from steelyard.engines.postgres.sql.plans import PostgresProber
 from steelyard.model.endpoint import POSTGRES, Endpoint, on_this_machine
 from steelyard.model.errors import EngineError, ServerError
 
@@ -171,44 +176,187 @@ def connected(
         ) from error
 
 
-COUNTED = {
-    "wal_records": "WAL Records",
-    "wal_full_page_images": "WAL FPI",
-    "wal_bytes": "WAL Bytes",
-    "blocks_hit": "Shared Hit Blocks",
-    "blocks_read": "Shared Read Blocks",
-    "blocks_dirtied": "Shared Dirtied Blocks",
-}
-_PLAIN = (
-    # The only way to these rows is their key: whatever reads a page at once would touch all rows.
-    "SET enable_seqscan = off",
-    "SET enable_bitmapscan = off",
-    "SET enable_hashjoin = off",
-    "SET enable_mergejoin = off",
-    "SET enable_memoize = off",
-    "SET max_parallel_workers_per_gather = 0",
-    "SET jit = off",
-)
+MARKER = "steelyard_marker"
+"""A database with this table was made by Steelyard; no other one is ever written to."""
+
+_QUOTED = 200
+"""Characters of a statement that are quoted."""
+_CANCEL_S = 5.0
+"""How long a server may take to accept that a statement is to be cancelled."""
+
+_INTEGERS = """
+    SELECT attname FROM pg_attribute
+     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+       AND atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
+     ORDER BY attnum"""
 
 
-class PostgresProber:
-    """A connection on which statements are explained; implements Prober."""
+class PostgresChecker:
+    """A connection to the loaded database; implements Checker."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
-        for setting in _PLAIN:
-            connection.execute(setting.encode())
 
-    def explain(self, settings: Sequence[str], query: str) -> dict[str, int]:
-        """Counter → amount of one execution, with settings that hold for it alone."""
-        explained = f"EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) {query}"
-        with self._connection.transaction():
-            for setting in settings:
-                self._connection.execute(setting.encode())
-            row = self._connection.execute(explained.encode()).fetchone()
-        assert row is not None  # EXPLAIN answers with one row of JSON
-        return _counts(row[0][0]["Plan"])
+    def execute(self, statements: Sequence[str], source: str) -> list[int]:
+        """Rows of each statement by its command tag, -1 where it has none.
+
+        ServerError begins with `source`, which names workload and file, and quotes the statement.
+        """
+        rows = []
+        for statement in statements:
+            with _attributed(source, statement):
+                rows.append(self._connection.execute(statement.encode()).rowcount)
+        return rows
+
+    def rows(self, query: str, source: str) -> list[tuple[Any, ...]]:
+        """The rows of a query; ServerError as of `execute`."""
+        with _attributed(source, query):
+            return self._connection.execute(query.encode()).fetchall()
+
+    def loaded(self) -> LoadedData | None:
+        """What the marker holds; None: there is none, or it is still empty."""
+        with answered_soon(self._connection):
+            return self._loaded()
+
+    def _loaded(self) -> LoadedData | None:
+        there = "SELECT to_regclass(%s) IS NOT NULL"
+        marked = self._connection.execute(there.encode(), (f"public.{MARKER}",)).fetchone()
+        if marked != (True,):
+            return None
+        row = self._connection.execute(f"SELECT * FROM public.{MARKER}".encode()).fetchone()
+        if row is None:
+            return None
+        return LoadedData.read([*row[:4], *row[5:]])  # those of an older Steelyard lack options
 
 
-def _counts(plan: Mapping[str, object]) -> dict[str, int]:
-    return {name: int(str(plan.get(key, 0))) for name, key in COUNTED.items()}
+class PostgresLoader(PostgresChecker):
+    """A connection that fills the database; implements Loader."""
+
+    @property
+    def session(self) -> int:
+        """The process id of its backend."""
+        return self._connection.info.backend_pid
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """What is done within is committed together, or not at all."""
+        with (
+            _attributed("could not complete a transaction", "BEGIN ... COMMIT"),
+            self._connection.transaction(),
+        ):
+            yield
+
+    def has_table(self, table: str) -> bool:
+        """Whether there is a table of this name on the search path."""
+        there = "SELECT to_regclass(%s) IS NOT NULL"
+        return self._connection.execute(there.encode(), (table,)).fetchone() == (True,)
+
+    def copy(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """Append rows in COPY's binary format, without its header and trailer.
+
+        FREEZE writes tuples that need no hint bits and no vacuum, with the visibility map beside
+        them; PostgreSQL accepts it only from the transaction that made the table, and not for a
+        partitioned one.
+        """
+        option = "" if self._partitioned(table) else ", FREEZE"
+        return self._copied(table, columns, chunks, option)
+
+    def append(self, table: str, columns: Sequence[str], chunks: Iterable[bytes]) -> int:
+        """The same without FREEZE, which is for the transaction that made the table."""
+        return self._copied(table, columns, chunks, "")
+
+    def _copied(
+        self, table: str, columns: Sequence[str], chunks: Iterable[bytes], option: str
+    ) -> int:
+        column_list = f" ({', '.join(columns)})" if columns else ""
+        statement = f"COPY {table}{column_list} FROM STDIN (FORMAT binary{option})"
+        with (
+            _attributed(f'could not fill table "{table}"', statement),
+            self._connection.cursor() as cursor,
+        ):
+            with cursor.copy(statement.encode()) as copy:
+                copy.write(COPY_HEADER)
+                for chunk in chunks:
+                    copy.write(chunk)
+                copy.write(COPY_TRAILER)
+            return cursor.rowcount
+
+    def _partitioned(self, table: str) -> bool:
+        kind = "SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass"
+        row = self._connection.execute(kind.encode(), (table,)).fetchone()
+        return bool(row and row[0])
+
+    def count_and_sum(self, table: str) -> tuple[int, int]:
+        """Rows of a table, and the sum of its integer columns as a signed 64-bit number wraps."""
+        from psycopg.sql import SQL, Composed, Identifier
+
+        columns = self._connection.execute(_INTEGERS.encode(), (table,)).fetchall()
+        terms = [SQL("coalesce({}::bigint, 0)").format(Identifier(name)) for (name,) in columns]
+        total: Composed = SQL(" + ").join(terms) if terms else Composed([SQL("0::bigint")])
+        query = SQL("SELECT count(*), coalesce(sum({}), 0) FROM {}")
+        row = self._connection.execute(query.format(total, Identifier(table))).fetchone()
+        assert row is not None  # aggregates answer with one row
+        return int(row[0]), (int(row[1]) + 2**63) % 2**64 - 2**63
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return value(self._connection, f"SELECT count(*) FROM {table}")
+
+    def analyze(self, table: str) -> None:
+        """Statistics of a table whose rows were copied."""
+        self._connection.execute(f"VACUUM (ANALYZE) {table}".encode())
+
+    def freeze(self, table: str) -> None:
+        """Statistics of a table that SQL or several connections have filled; its tuples need no
+        later vacuum, and its visibility map is set."""
+        self._connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
+
+    def begin_mark(self) -> None:
+        """Make the marker: empty until everything is loaded."""
+        columns = (
+            "workload text NOT NULL, scale bigint NOT NULL, rows bigint NOT NULL, "
+            "digest text NOT NULL, loaded timestamptz NOT NULL DEFAULT now(), "
+            "options text"
+        )
+        self._connection.execute(f"CREATE TABLE {MARKER} ({columns})".encode())
+
+    def mark(self, loaded: LoadedData) -> None:
+        """Write into the marker what was loaded."""
+        columns = "workload, scale, rows, digest, options"
+        self._connection.execute(
+            f"INSERT INTO {MARKER} ({columns}) VALUES (%s, %s, %s, %s, %s)".encode(),
+            (loaded.workload, loaded.scale, loaded.rows, loaded.digest, loaded.options),
+        )
+
+    def size_bytes(self) -> int:
+        """Size of the database."""
+        return value(self._connection, "SELECT pg_database_size(current_database())")
+
+    def cancel(self) -> None:
+        """Cancel the statement under way; called from another thread."""
+        with suppress(self._connection.Error):
+            self._connection.cancel_safe(timeout=_CANCEL_S)
+
+
+@contextmanager
+def _attributed(source: str, statement: str) -> Iterator[None]:
+    """An error of the server about a statement becomes a ServerError that says which it was."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error as error:
+        message = error.diag.message_primary or str(error).strip()
+        excerpt = " ".join(statement.split())
+        excerpt = excerpt if len(excerpt) <= _QUOTED else f"{excerpt[:_QUOTED]} ..."
+        more = [text for text in (error.diag.message_detail, f"In: {excerpt}") if text]
+        raise ServerError(
+            f"{source}: {message}", detail=" ".join(more), hint=error.diag.message_hint
+        ) from error
+
+
+def value(connection: psycopg.Connection, query: str) -> int:
+    """The one number that a query of aggregates or functions answers with."""
+    row = connection.execute(query.encode()).fetchone()
+    assert row is not None  # such a query answers with one row
+    return int(row[0])

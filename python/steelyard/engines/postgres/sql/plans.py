@@ -1,13 +1,17 @@
-"""Reads the plan of every statement that a script would execute, without executing any."""
+"""Reads the plan of every statement that a script would execute, without executing any; and has
+single statements explained, with what their execution costs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from steelyard.engines.postgres.sql.session import connect
 from steelyard.model.script_text import VARIABLE, split_statements, without_commands
+
+if TYPE_CHECKING:
+    import psycopg
 
 _PLANNED = re.compile(
     r"(?:[\s(]|/\*.*?\*/)*(?:select|insert|update|delete|merge|values|with|table)\b",
@@ -108,3 +112,46 @@ def _one_parameter_each(statement: str) -> str:
     """The statement with a parameter of its own wherever one stands."""
     parts = _PARAMETER.split(statement)
     return "".join(f"{part}${number}" for number, part in enumerate(parts[:-1], 1)) + parts[-1]
+
+
+COUNTED = {
+    "wal_records": "WAL Records",
+    "wal_full_page_images": "WAL FPI",
+    "wal_bytes": "WAL Bytes",
+    "blocks_hit": "Shared Hit Blocks",
+    "blocks_read": "Shared Read Blocks",
+    "blocks_dirtied": "Shared Dirtied Blocks",
+}
+_PLAIN = (
+    # The only way to these rows is their key: whatever reads a page at once would touch all rows.
+    "SET enable_seqscan = off",
+    "SET enable_bitmapscan = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET enable_memoize = off",
+    "SET max_parallel_workers_per_gather = 0",
+    "SET jit = off",
+)
+
+
+class PostgresProber:
+    """A connection on which statements are explained; implements Prober."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        for setting in _PLAIN:
+            connection.execute(setting.encode())
+
+    def explain(self, settings: Sequence[str], query: str) -> dict[str, int]:
+        """Counter → amount of one execution, with settings that hold for it alone."""
+        explained = f"EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) {query}"
+        with self._connection.transaction():
+            for setting in settings:
+                self._connection.execute(setting.encode())
+            row = self._connection.execute(explained.encode()).fetchone()
+        assert row is not None  # EXPLAIN answers with one row of JSON
+        return _counts(row[0][0]["Plan"])
+
+
+def _counts(plan: Mapping[str, object]) -> dict[str, int]:
+    return {name: int(str(plan.get(key, 0))) for name, key in COUNTED.items()}

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard._core import Segment, judge_page
-from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
-from steelyard.integrity.scrub.backup.archive_maps import StoredMap, damaged_maps
 from steelyard.integrity.scrub.backup.archive_paths import (
     DATA_DIRECTORIES,
     KNOWN_SUFFIXES,
@@ -27,7 +25,14 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     unreadable_archives,
 )
 from steelyard.integrity.scrub.backup.packed_backups import refuse_encrypted_pages
-from steelyard.integrity.scrub.backup.tar_members import BrokenArchiveError, Member, members
+from steelyard.integrity.scrub.backup.tar_members import (
+    BrokenArchiveError,
+    Member,
+    StoredMap,
+    damaged_maps,
+    members,
+    place_of,
+)
 from steelyard.integrity.scrub.cluster_state import ClusterState, backup_state
 from steelyard.integrity.scrub.finding import Damage
 from steelyard.integrity.scrub.layout import ClusterLayout, major_of, read_layout
@@ -98,9 +103,6 @@ def _first_page(content: bytes) -> list[bytes]:
     return [content[:size]] if valid and content[14:16] != b"\0\0" else []
 
 
-_MAIN_FILE = re.compile(r"(global|base/(\d+))/([^/]+)")
-_TABLESPACE_FILE = re.compile(r"(?:pg_tblspc/(\d+)/)?(PG_\d+_\d+)/(\d+)/([^/]+)")
-"""In base.tar behind the number of its tablespace: one that a tar of the directory followed."""
 _HOME = re.compile(r"global|base(/\d+)?|pg_tblspc(/\d+)?|PG_\d+_\d+(/\d+)?")
 """The directory of what all share, of databases or a tablespace."""
 _LABEL = re.compile(r"(global|base/\d+|pg_tblspc/\d+/PG_\d+_\d+/\d+)/[^/]+")
@@ -236,20 +238,6 @@ def _has_pages(label: str) -> bool:
     return _LABEL.fullmatch(label) is not None and not _WITHOUT_PAGES.fullmatch(
         label.rpartition("/")[2]
     )
-
-
-def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
-    """(label, tablespace, database) of a member; None: not a file of a database."""
-    archive = path.name.partition(".")[0]
-    if archive == "base" and (match := _MAIN_FILE.fullmatch(name)):
-        database = int(match[2] or 0)
-        label = f"{match[1]}/{match[3]}"
-        return label, DEFAULT_TABLESPACE if database else GLOBAL_TABLESPACE, database
-    match = _TABLESPACE_FILE.fullmatch(name)
-    oid = match[1] if match is not None and archive == "base" else archive
-    if match is None or oid is None or not oid.isdecimal():
-        return None
-    return f"pg_tblspc/{oid}/{match[2]}/{match[3]}/{match[4]}", int(oid), int(match[3])
 
 
 _WITHOUT_PAGES = re.compile(

@@ -1,7 +1,11 @@
-"""Lists the members of a tar archive, continues behind broken parts, and reports those.
+"""Lists the members of a tar archive, continues behind broken parts, and reports those; says which
+files of a cluster they are, and checks the relation maps (pg_filenode.map) among them.
 
 The tarfile module stops silently at the first invalid header, so that one damaged header would hide
 all members behind it. The layout is POSIX ustar (port/tar.c of PostgreSQL).
+
+A map says which files hold the mapped catalogues. A server reads it before any catalogue and does
+not start with a damaged one, so that without its map a restored backup cannot be read.
 """
 
 from __future__ import annotations
@@ -10,14 +14,18 @@ import gzip
 import os
 import re
 import tarfile
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from steelyard._core import read_relation_map
+from steelyard.engines.postgres.sql.relation_files import DEFAULT_TABLESPACE, GLOBAL_TABLESPACE
 from steelyard.integrity.scrub.backup.archive_paths import GZIP_SUFFIXES
+from steelyard.integrity.scrub.finding import Damage
 
 _BLOCK = 512
 _MAGIC = b"ustar"
@@ -220,3 +228,60 @@ def _behind_holes(header: bytes, at: int, stream: _Stream) -> int:
     while more and len(block := stream.read(at, _BLOCK)) == _BLOCK:
         at, more = at + _BLOCK, block[_MORE_HOLES_BEHIND]
     return at
+
+
+_MAIN_FILE = re.compile(r"(global|base/(\d+))/([^/]+)")
+_TABLESPACE_FILE = re.compile(r"(?:pg_tblspc/(\d+)/)?(PG_\d+_\d+)/(\d+)/([^/]+)")
+"""In base.tar behind the number of its tablespace: one that a tar of the directory followed."""
+
+
+def place_of(path: Path, name: str) -> tuple[str, int, int] | None:
+    """(label, tablespace, database) of a member; None: not a file of a database."""
+    archive = path.name.partition(".")[0]
+    if archive == "base" and (match := _MAIN_FILE.fullmatch(name)):
+        database = int(match[2] or 0)
+        label = f"{match[1]}/{match[3]}"
+        return label, DEFAULT_TABLESPACE if database else GLOBAL_TABLESPACE, database
+    match = _TABLESPACE_FILE.fullmatch(name)
+    oid = match[1] if match is not None and archive == "base" else archive
+    if match is None or oid is None or not oid.isdecimal():
+        return None
+    return f"pg_tblspc/{oid}/{match[2]}/{match[3]}/{match[4]}", int(oid), int(match[3])
+
+
+@dataclass(frozen=True)
+class StoredMap:
+    """A pg_filenode.map as an archive holds it."""
+
+    label: str
+    tablespace: int
+    database: int  # 0: of what all databases share
+    content: bytes
+
+
+def damaged_maps(maps: Iterable[StoredMap], major: int) -> list[Damage]:
+    """A finding for each map that a server of a major version would refuse."""
+    damages = []
+    with tempfile.NamedTemporaryFile(prefix="steelyard-map-") as file:
+        for each in maps:
+            file.seek(0)
+            file.truncate()
+            file.write(each.content)
+            file.flush()
+            try:
+                read_relation_map(Path(file.name), major)
+            except ValueError as error:
+                damages.append(_finding(each, str(error)))
+    return damages
+
+
+def _finding(stored: StoredMap, reason: str) -> Damage:
+    return Damage(
+        path=stored.label,
+        block=0,
+        fork="main",
+        reason="relation map",
+        database=stored.database,
+        tablespace=stored.tablespace,
+        guess_detail=reason,
+    )

@@ -18,15 +18,13 @@ from steelyard.engines.postgres.life.catalogue_rows import (
 )
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.life.data_directory import other_storage
-from steelyard.engines.postgres.sql.expected_files import (
-    ServerFiles,
-    ServerRelation,
-    read_expected,
-)
 from steelyard.engines.postgres.sql.relation_files import (
     DEFAULT_TABLESPACE,
     GLOBAL_TABLESPACE,
+    ServerFiles,
+    ServerRelation,
     local_conninfo,
+    read_expected,
 )
 from steelyard.integrity.scrub.backup.archive_paths import DATA_DIRECTORIES, manifest_files
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState

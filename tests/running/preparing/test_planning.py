@@ -12,7 +12,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from steelyard.record.environment import Environment
 from steelyard.record.record import Record
-from steelyard.running.preparing.same_work import (
+from steelyard.running.preparing.planning import (
     changes_of_loads,
     files_of_loads,
     require_same_work,

@@ -11,7 +11,7 @@ from steelyard.analysis.pilot.cycle_lengths import CycleLengths, choose_cycle_le
 from steelyard.analysis.pilot.log_curve import LogCurve
 from steelyard.analysis.pilot.turn_lengths import ArmCycle, Shortage, Spacing
 from steelyard.model.errors import StudyError
-from steelyard.running.cycles.fine_slices import require_fine
+from steelyard.running.cycles.limits import require_fine
 from steelyard.running.turns.pilot import wish_of
 from steelyard.study.read import read_study
 from steelyard.study.study import Study

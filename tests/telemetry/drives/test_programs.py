@@ -1,11 +1,19 @@
-"""What smartctl says of an NVMe drive becomes facts with their units, whatever version said it."""
+"""What smartctl says of an NVMe drive becomes facts with their units, whatever version said it, and
+nvme-cli tells the same: kelvins become Celsius, numbers are whole.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from steelyard.telemetry.drives.smartctl import command, facts_of, source_of, why_not
-from telemetry.drives.made import nvme, sata, smartctl
+from steelyard.telemetry.drives.programs import (
+    nvme_cli_facts,
+    smartctl_command,
+    smartctl_facts,
+    smartctl_refusal,
+    source_of,
+)
+from telemetry.drives.made import nvme, sata, smart_log, smartctl
 
 THERMAL = {
     "thermal_mgmt_temperature_1_transition_count": 5,
@@ -17,7 +25,7 @@ THROTTLING = [f"{how}_throttling_{unit}" for how in ("light", "heavy") for unit 
 
 
 def test_of_an_nvme_drive_every_field_has_its_unit() -> None:
-    facts = facts_of(nvme(), 0)
+    facts = smartctl_facts(nvme(), 0)
     assert {name: value for name, value in facts.items() if value is not None} == {
         "model": "Maker DC 7.68T",
         "firmware": "FW01",
@@ -35,7 +43,7 @@ def test_of_an_nvme_drive_every_field_has_its_unit() -> None:
         "critical_temperature_min": 0,
         "power_on_h": 6679,
     }
-    assert why_not(nvme(), 0) == ""
+    assert smartctl_refusal(nvme(), 0) == ""
     assert source_of(nvme()) == "smartctl 7.3"
 
 
@@ -53,13 +61,15 @@ def test_of_an_nvme_drive_every_field_has_its_unit() -> None:
 def test_thermal_counters_that_are_not_printed_are_zero_only_where_zero_is_not_printed(
     told: dict[str, object], expected: list[int | None]
 ) -> None:
-    facts = facts_of(told, 0)
+    facts = smartctl_facts(told, 0)
     assert [facts[name] for name in THROTTLING] == expected
 
 
 def test_a_counter_beyond_2_to_the_53_is_taken_from_the_text_beside_it() -> None:
     exact = 2**53 + 1
-    facts = facts_of(nvme(data_units_written=float(exact), data_units_written_s=str(exact)), 0)
+    facts = smartctl_facts(
+        nvme(data_units_written=float(exact), data_units_written_s=str(exact)), 0
+    )
     assert facts["written_bytes"] == exact * 512_000
 
 
@@ -76,20 +86,20 @@ def test_a_counter_beyond_2_to_the_53_is_taken_from_the_text_beside_it() -> None
 )
 def test_every_bit_of_the_critical_warning_has_words(bits: int, words: list[str]) -> None:
     told = nvme(status=8, critical_warning=bits)
-    assert list(facts_of(told, 8)["warnings"]) == words
-    assert why_not(told, 8) == ""
+    assert list(smartctl_facts(told, 8)["warnings"]) == words
+    assert smartctl_refusal(told, 8) == ""
 
 
 def test_a_log_without_its_temperature_has_that_of_the_device_or_none() -> None:
-    assert facts_of(nvme(temperature=None), 0)["temperature_celsius"] == 35
+    assert smartctl_facts(nvme(temperature=None), 0)["temperature_celsius"] == 35
     bare = {key: value for key, value in nvme(temperature=None).items() if key != "temperature"}
-    assert facts_of(bare, 0)["temperature_celsius"] is None
+    assert smartctl_facts(bare, 0)["temperature_celsius"] is None
 
 
 @pytest.mark.parametrize("mask", [4, 8, 16, 32, 64, 128, 4 | 64, 255 - 3])
 def test_every_bit_but_the_first_two_leaves_what_was_read(mask: int) -> None:
-    assert why_not(nvme(status=mask), mask) == ""
-    assert facts_of(nvme(status=mask), mask)["used_percent"] == 12
+    assert smartctl_refusal(nvme(status=mask), mask) == ""
+    assert smartctl_facts(nvme(status=mask), mask)["used_percent"] == 12
 
 
 @pytest.mark.parametrize(
@@ -103,21 +113,21 @@ def test_every_bit_but_the_first_two_leaves_what_was_read(mask: int) -> None:
 def test_the_first_two_bits_mean_that_there_is_nothing_and_the_reason_is_smartctls(
     mask: int, message: str
 ) -> None:
-    assert why_not(smartctl((7, 3), mask, message), mask) == message
-    assert why_not(smartctl((7, 3), mask), mask) == f"smartctl ended with status {mask}"
+    assert smartctl_refusal(smartctl((7, 3), mask, message), mask) == message
+    assert smartctl_refusal(smartctl((7, 3), mask), mask) == f"smartctl ended with status {mask}"
 
 
 def test_a_device_that_answers_and_keeps_no_health_is_said() -> None:
-    assert why_not(smartctl(), 0) == "it keeps no health"
-    assert why_not(smartctl((7, 3), 4), 4) == "a command to the drive failed"
-    assert why_not(smartctl((7, 3), 4, "SMART unsupported"), 4) == "SMART unsupported"
+    assert smartctl_refusal(smartctl(), 0) == "it keeps no health"
+    assert smartctl_refusal(smartctl((7, 3), 4), 4) == "a command to the drive failed"
+    assert smartctl_refusal(smartctl((7, 3), 4, "SMART unsupported"), 4) == "SMART unsupported"
 
 
 def test_the_status_in_the_json_counts_before_that_of_the_process() -> None:
-    assert why_not(nvme(status=0), 2) == ""
+    assert smartctl_refusal(nvme(status=0), 2) == ""
     told = nvme()
     del told["smartctl"]["exit_status"]
-    assert why_not(told, 2) == "smartctl ended with status 2"
+    assert smartctl_refusal(told, 2) == "smartctl ended with status 2"
 
 
 @pytest.mark.parametrize(
@@ -132,12 +142,58 @@ def test_the_status_in_the_json_counts_before_that_of_the_process() -> None:
     ],
 )
 def test_json_of_another_form_is_no_error(odd: dict[str, object]) -> None:
-    facts_of(odd, 0)
-    why_not(odd, 0)
+    smartctl_facts(odd, 0)
+    smartctl_refusal(odd, 0)
     source_of(odd)
 
 
 def test_only_sata_drives_are_asked_for_device_statistics() -> None:
-    assert command("smartctl", "/dev/nvme0n1") == ["smartctl", "--json=c", "-a", "/dev/nvme0n1"]
-    assert command("smartctl", "/dev/sda")[2:] == ["-a", "-l", "devstat", "/dev/sda"]
-    assert facts_of(sata(), 0)["power_on_h"] == 20_000
+    assert smartctl_command("smartctl", "/dev/nvme0n1") == [
+        "smartctl",
+        "--json=c",
+        "-a",
+        "/dev/nvme0n1",
+    ]
+    assert smartctl_command("smartctl", "/dev/sda")[2:] == ["-a", "-l", "devstat", "/dev/sda"]
+    assert smartctl_facts(sata(), 0)["power_on_h"] == 20_000
+
+
+UNITS = 12_070_313
+
+
+def test_both_programs_tell_the_same_of_one_drive_and_nvme_cli_tells_throttling_too() -> None:
+    by_one, by_other = smartctl_facts(nvme(), 0), nvme_cli_facts(smart_log())
+    both = {name for name in by_other if not name.startswith(("light", "heavy"))}
+    assert {name: by_one[name] for name in both} == {name: by_other[name] for name in both}
+    assert by_other["temperature_celsius"] == 35
+    assert (by_other["light_throttling_count"], by_other["light_throttling_s"]) == (4, 61)
+    assert (by_other["heavy_throttling_count"], by_other["heavy_throttling_s"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "printed", [UNITS, float(UNITS), str(UNITS)], ids=["whole", "float", "text"]
+)
+def test_a_number_of_128_bits_is_read_in_every_form(printed: object) -> None:
+    assert nvme_cli_facts(smart_log(data_units_written=printed))["written_bytes"] == (
+        UNITS * 512_000
+    )
+
+
+def test_numbers_beyond_64_bits_stay_exact_as_text() -> None:
+    facts = nvme_cli_facts(smart_log(data_units_read=str(2**70)))
+    assert facts["read_bytes"] == 2**70 * 512_000
+
+
+def test_zero_kelvin_is_no_temperature() -> None:
+    assert nvme_cli_facts(smart_log(temperature=0))["temperature_celsius"] is None
+
+
+def test_with_verbose_versions_the_critical_warning_is_an_object() -> None:
+    told = smart_log(critical_warning={"value": 8, "available_spare": 0, "ro": 1})
+    assert nvme_cli_facts(told)["warnings"] == ("its media are read-only",)
+    assert nvme_cli_facts(smart_log(critical_warning=None))["warnings"] is None
+
+
+@pytest.mark.parametrize("odd", ["", "1e400", "9" * 5000, "12 %", None, [], True, -4, float("nan")])
+def test_what_is_no_count_is_not_known(odd: object) -> None:
+    assert nvme_cli_facts({"media_errors": odd})["media_errors"] is None

@@ -1,4 +1,8 @@
-"""Holds a server to rates of its disk by the control group that holds its memory.
+"""Finds the control groups of this process, v1 and v2, reads their files, and writes the rates that
+they hold the disk of a server to.
+
+Inside a container the path that /proc/self/cgroup names may lie above the mount that is seen;
+then the root of that mount is the group.
 
 In version 2 and in scopes of systemd memory and disk are limits of one group. In version 1 the disk
 has a group of its own, into which a server's processes are moved when it has started: those that
@@ -12,6 +16,59 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from steelyard.engines.capabilities.memory import DiskLimits
+
+ROOT = Path("/")
+
+
+def own_groups(controller: str, root: Path = ROOT) -> Iterator[Path]:
+    """The directories of this process's group for a controller, then its ancestors', v1 and v2."""
+    return groups_in(text_of(root / "proc/self/cgroup"), controller, root)
+
+
+def groups_in(listing: str, controller: str, root: Path = ROOT) -> Iterator[Path]:
+    """The same of the process whose /proc/PID/cgroup is `listing`."""
+    base = root / "sys/fs/cgroup"
+    for line in listing.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            mounts = [base, base / "unified"]
+        elif controller in controllers.split(","):
+            mounts = [base / controllers, base / controller]
+        else:
+            continue
+        mount = next((each for each in mounts if (each / "cgroup.procs").exists()), None)
+        if mount is not None:
+            yield from _ancestry(mount, path.strip("/"))
+
+
+def _ancestry(mount: Path, path: str) -> Iterator[Path]:
+    group = mount / path
+    while group != mount:
+        if group.is_dir():
+            yield group
+        group = group.parent
+    yield mount
+
+
+def text_of(path: Path) -> str:
+    """A file's text; empty where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def words_of(path: Path) -> list[str]:
+    """A file's words; none where it cannot be read."""
+    return text_of(path).split()
+
+
+def pairs_of(text: str) -> dict[str, int]:
+    """`name value` lines; others are passed over."""
+    pairs = (line.split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+
 
 _V1 = {
     "read_iops": "blkio.throttle.read_iops_device",

@@ -1,27 +1,34 @@
-"""Holds checkpoints to the timeout: refuses a limit of the log that makes one arm begin them every
-second, and says where one makes an arm begin them far more often than another.
+"""Refuses cycles that would not be what they should: those whose slices are long beside what they
+measure, and those whose limit of the log makes one arm begin a checkpoint every second.
+
+A slice is many transactions long, and a window of whole cycles begins and ends within a slice of a
+checkpoint. Of slow transactions a slice holds most of a cycle, or several: such a window would be
+cut anywhere, and last longer than planned.
 
 What requests a checkpoint by size is divided by the time scale as the timeout is. An arm that
 writes more log then begins checkpoints more often, so that arms are read at unlike distances; and
-right after a checkpoint most changes log whole pages, so that it writes more log still.
+right after a checkpoint most changes log whole pages, so that it writes more log still. Checkpoints
+are therefore held to the timeout, or a threat says where one arm begins them far more often.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from steelyard.analysis.pilot.cycle_lengths import CycleLengths
-from steelyard.analysis.pilot.turn_lengths import ArmCycle
+from steelyard.analysis.pilot.cycle_lengths import FEWEST_SLICES, CycleLengths
+from steelyard.analysis.pilot.turn_lengths import ArmCycle, Shortage
 from steelyard.engines.capabilities.checkpoints import LogLimited
 from steelyard.evaluation.threats.cycles import FAR_MORE_OFTEN
 from steelyard.model.errors import StudyError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
+from steelyard.running.turns.pilot import by_executions
 from steelyard.running.turns.solo_run import SoloRun
 from steelyard.study.naming import settings_table
+from steelyard.study.study import Study
 
 SHORTEST_CYCLE_S = 2.0
 """Checkpoints that size makes nearer than this are a burst each, and nothing else."""
@@ -154,3 +161,46 @@ def _every(seconds: float) -> str:
     if math.isinf(seconds):
         return "none"
     return f"every {format_duration(round(seconds, 1 if seconds >= 1 else 3) * NS_PER_S)}"
+
+
+LARGER_BUDGETS = 7
+"""Each twice the one before: beyond them nobody waits for it."""
+
+WithBudget = Callable[[float], CycleLengths | Shortage]
+"""The lengths that a budget in seconds holds."""
+
+
+def require_fine(
+    study: Study, lengths: CycleLengths, latency_s: float, with_budget: WithBudget
+) -> None:
+    """StudyError where what is measured of an arm holds too few slices."""
+    if not lengths.coarse:
+        return
+    slice_words = _span(lengths.slice_s)
+    why = "" if study.budget.slice else f"a transaction takes about {_span(latency_s)}, and "
+    raise StudyError(
+        f"slices are too long for cycles: {why}a slice {slice_words}, where an arm is measured for "
+        f"{_span(lengths.measured_s)}",
+        detail=f"That is to hold {FEWEST_SLICES} slices: with fewer it would be cut anywhere.",
+        hint=_hint(study, lengths.slice_s, with_budget),
+    )
+
+
+def _hint(study: Study, slice_s: float, with_budget: WithBudget) -> str:
+    if study.budget.slice is not None:
+        return "Leave out budget.slice: the pilot chooses it."
+    if study.turns.measured is not None:
+        return f"--set turns.measured={math.ceil(FEWEST_SLICES * slice_s)}s"
+    if study.turns.time_scale is not None:
+        return "Leave out turns.time_scale: the smallest that the budget holds is chosen."
+    budget_s = study.budget.cycles / NS_PER_S
+    for doubled in range(1, LARGER_BUDGETS + 1):
+        longer_s = budget_s * 2**doubled
+        chosen = with_budget(longer_s)
+        if not isinstance(chosen, Shortage) and not chosen.coarse:
+            return f"--budget {math.ceil(longer_s / 60)}m: each arm is then measured for longer."
+    return by_executions(study)
+
+
+def _span(seconds: float) -> str:
+    return format_duration(round(seconds, 3) * NS_PER_S)

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 
 from analysis.turns.made import NS, make_turn
 from steelyard.analysis.decision.max_t import joint_flips
-from steelyard.analysis.turns.by_distance import (
+from steelyard.analysis.turns.distance import (
     DISTANCES_NS,
     Pair,
     bin_edges,
     curve,
+    cycles_ns,
     effects_at,
+    pauses_ns,
+    series_of,
 )
-from steelyard.analysis.turns.series import cycles_ns, pauses_ns, series_of
 from steelyard.model.turn import Turn
 
 LEVEL = 1000.0

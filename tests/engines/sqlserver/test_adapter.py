@@ -10,8 +10,7 @@ import pytest
 from driver.sqlserver import tokens
 from engines.sqlserver.instance import Instance
 from steelyard.engines.adapters import adapter
-from steelyard.engines.sqlserver.adapter import reach
-from steelyard.engines.sqlserver.arm import SqlServerArm
+from steelyard.engines.sqlserver.adapter import SqlServerArm, reach
 from steelyard.engines.sqlserver.database import SqlServerDatabase
 from steelyard.model.errors import EngineError, ServerError, UsageError
 

@@ -11,7 +11,7 @@ import pytest
 from engines.memory.conftest import MB
 from steelyard.engines.account import choose_account
 from steelyard.engines.capabilities.memory import DiskLimits, MemoryCap
-from steelyard.engines.memory.disk_rates import admit, lacking_rates
+from steelyard.engines.memory.control_groups import admit, lacking_rates
 from steelyard.engines.memory.group import MARKER, MemoryGroup, remove_groups
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.programs import run

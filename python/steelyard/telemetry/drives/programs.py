@@ -1,19 +1,23 @@
-"""Reads `smartctl --json=c -a DEVICE` of smartmontools: NVMe and SATA, whatever version.
+"""Reads what programs print of a drive: smartctl of smartmontools, and nvme-cli.
 
-Its exit status is a bit mask (smartctl.h): 1 command line, 2 the device was not opened or did not
-identify itself, 4 a command failed, 8 failing, 16 and 32 thresholds, 64 and 128 logs with errors.
-Only the first two mean that there is nothing to read.
+`smartctl --json=c -a DEVICE` is read of NVMe and SATA drives, whatever its version. Its exit status
+is a bit mask (smartctl.h): 1 command line, 2 the device was not opened or did not identify itself,
+4 a command failed, 8 failing, 16 and 32 thresholds, 64 and 128 logs with errors. Only the first two
+mean that there is nothing to read.
 
 Of a SATA drive device statistics come first, then attributes by their names. The number of an
 attribute says little, since makers differ: its name in smartctl's database says what is counted and
 in which unit. Names of drives that are not in it are smartctl's guesses, and names that do not say
 a unit are left alone. Of a SAS drive only what both have in common is read.
+
+Of `nvme smart-log DEVICE -o json` temperatures are in kelvin. Keys as in nvme-print-json.c,
+json_smart_log; with `--verbose` the critical warning is an object.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD
@@ -61,7 +65,7 @@ GENERAL, ERRORS, SOLID_STATE = 1, 4, 7
 """Pages of the device statistics (ACS-4, 9.5)."""
 
 
-def command(program: str, device: str) -> list[str]:
+def smartctl_command(program: str, device: str) -> list[str]:
     """What is called; it reads only. Of SATA drives the device statistics are asked for too."""
     further = () if Path(device).name.startswith(NVME) else ("-l", "devstat")
     return [program, "--json=c", "-a", *further, device]
@@ -72,8 +76,8 @@ def source_of(report: SmartReport) -> str:
     return " ".join((SMARTCTL, ".".join(map(str, _version(report))))).strip()
 
 
-def facts_of(report: SmartReport, status: int) -> Facts:
-    """What the drive says; nothing of its health where `why_not` has a reason."""
+def smartctl_facts(report: SmartReport, status: int) -> Facts:
+    """What the drive says; nothing of its health where `smartctl_refusal` has a reason."""
     identity: Facts = {
         "model": text(report, "model_name"),
         "firmware": text(report, "firmware_version"),
@@ -84,13 +88,13 @@ def facts_of(report: SmartReport, status: int) -> Facts:
     return {**identity, **ata_facts(report, _status(report, status))}
 
 
-def why_not(report: SmartReport, status: int) -> str:
+def smartctl_refusal(report: SmartReport, status: int) -> str:
     """Why there is nothing to read, in smartctl's own words; empty: there is."""
     mask = _status(report, status)
     message = "; ".join(text(each, "string") for each in parts(part(report, SMARTCTL), "messages"))
     if mask & _NOTHING:
         return message or f"{SMARTCTL} ended with status {mask}"
-    facts = facts_of(report, status)
+    facts = smartctl_facts(report, status)
     if any(value is not None for key, value in facts.items() if key not in ("model", "firmware")):
         return ""
     failed = "a command to the drive failed" if mask & _A_COMMAND_FAILED else "it keeps no health"
@@ -211,3 +215,45 @@ def _statistic(report: SmartReport, page: int, name: str) -> int | None:
             if row.get("name") == name and part(row, "flags").get("valid") is True:
                 return count(row, "value")
     return None
+
+
+NVME_CLI = "nvme-cli"
+_ZERO_CELSIUS_K = 273
+"""As smartctl and the kernel round it: a drive's kelvins are whole."""
+
+
+def nvme_cli_command(program: str, device: str) -> list[str]:
+    """What is called; it reads log page 02h."""
+    return [program, "smart-log", device, "-o", "json"]
+
+
+def nvme_cli_facts(report: SmartReport) -> Facts:
+    """What a smart log says."""
+    kelvin = whole(report.get("temperature"))
+    written = count(report, "data_units_written")
+    return {
+        "temperature_celsius": kelvin - _ZERO_CELSIUS_K if kelvin else None,
+        "read_bytes": times(count(report, "data_units_read"), NVME_UNIT_BYTES),
+        "written_bytes": times(written, NVME_UNIT_BYTES),
+        "step_bytes": None if written is None else NVME_UNIT_BYTES,
+        "spare_percent": count(report, "avail_spare"),
+        "spare_threshold_percent": count(report, "spare_thresh"),
+        "used_percent": count(report, "percent_used"),
+        "media_errors": count(report, "media_errors"),
+        "error_log_entries": count(report, "num_err_log_entries"),
+        "warnings": words_of(_critical_warning(report)),
+        "warning_temperature_min": count(report, "warning_temp_time"),
+        "critical_temperature_min": count(report, "critical_comp_time"),
+        "light_throttling_count": count(report, "thm_temp1_trans_count"),
+        "light_throttling_s": count(report, "thm_temp1_total_time"),
+        "heavy_throttling_count": count(report, "thm_temp2_trans_count"),
+        "heavy_throttling_s": count(report, "thm_temp2_total_time"),
+        "power_on_h": count(report, "power_on_hours"),
+    }
+
+
+def _critical_warning(report: SmartReport) -> int | None:
+    warning = report.get("critical_warning")
+    return whole(
+        part(report, "critical_warning").get("value") if isinstance(warning, Mapping) else warning
+    )

@@ -1,1 +1,0 @@
-"""Judges rates that arms carried, and what their transactions cost."""
