@@ -1,12 +1,14 @@
-r"""Reads what psql prints with `\timing`: the time of each statement, among their results.
+r"""Reads the times that clients of database servers print: psql with `\timing`, and mysqlslap.
 
     Time: 82.050 ms
     Time: 1235.123 ms (00:01.235)
 
-Each is one repetition of its statement, which its tag (INSERT) or the heading of its result names.
-What only prepares for others (SET, BEGIN) is left out. What the server says of the same statement
-(EXPLAIN ANALYZE) is read beside it. Lines that do nothing but name numbers are a table, and read as
-one.
+Each of psql's is one repetition of its statement, which its tag (INSERT) or the heading of its
+result names. What only prepares for others (SET, BEGIN) is left out. What the server says of the
+same statement (EXPLAIN ANALYZE) is read beside it. Lines that do nothing but name numbers are a
+table, and read as one.
+
+A report of mysqlslap, or a line of its `--csv`, is one repetition, the mean of its iterations.
 """
 
 from __future__ import annotations
@@ -142,4 +144,59 @@ def _float(source: SourceText, text: str, line: int) -> float:
         raise source.error(f"{quoted(text)} is not a number", TextPosition(line, 1)) from None
 
 
-FORMAT = TextFormat("psql", is_psql_timing, read_psql_timing, precedence=9)
+PSQL = TextFormat("psql", is_psql_timing, read_psql_timing, precedence=9)
+
+
+_ALL_QUERIES = Metric(TIME, "s", False)
+_AVERAGE = re.compile(r"\s*Average number of seconds to run all queries: ([0-9.]+) seconds")
+_ENGINE = re.compile(r"\s*Running for engine (\S+)")
+_CLIENTS = re.compile(r"\s*Number of clients running queries: ([0-9]+)")
+_QUERIES = re.compile(r"\s*Average number of queries per client: ([0-9]+)")
+_CSV_LINE = re.compile(
+    r"(\w*),(\w*,)?([0-9]+\.[0-9]{3}),[0-9]+\.[0-9]{3},[0-9]+\.[0-9]{3},([0-9]+),([0-9]+)\s*"
+)
+
+
+def is_mysqlslap(source: SourceText) -> bool:
+    """Whether a text is mysqlslap's report, or its CSV."""
+    first = source.text.lstrip().partition("\n")[0]
+    return "Average number of seconds to run all queries" in source.text or bool(
+        _CSV_LINE.fullmatch(first)
+    )
+
+
+def read_mysqlslap(source: SourceText) -> Sheet:
+    """One arm: seconds to run all queries."""
+    runs: list[MeasuredRun] = []
+    loads: dict[str, str] = {}
+    engine = ""
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if match := _CSV_LINE.fullmatch(line):
+            load = {"clients": match[4], "queries a client": match[5]}
+            engine, kind = (match[1], match[2].rstrip(",")) if match[2] else ("", match[1])
+            seconds = {_ALL_QUERIES: float(match[3])}
+            runs.append(MeasuredRun(seconds, number, kind, load, _of_engine(engine)))
+        elif match := _ENGINE.match(line):
+            engine = match[1]
+        elif match := _AVERAGE.match(line):
+            loads = {}
+            seconds = {_ALL_QUERIES: float(match[1])}
+            runs.append(MeasuredRun(seconds, number, "", loads, _of_engine(engine)))
+            engine = ""
+        elif match := _CLIENTS.match(line):
+            loads["clients"] = match[1]
+        elif match := _QUERIES.match(line):
+            loads["queries a client"] = match[1]
+        elif runs and _CSV_LINE.fullmatch(source.text.lstrip().partition("\n")[0]) and line.strip():
+            raise source.error(
+                f"{quoted(line)} is no line of mysqlslap's CSV", TextPosition(number, 1)
+            )
+    return sheet_of_runs(source, "mysqlslap", runs, label="load")
+
+
+def _of_engine(engine: str) -> dict[str, str]:
+    """Arms may be engines, so that another one is named, and is no other load."""
+    return {"engine": engine} if engine else {}
+
+
+MYSQLSLAP = TextFormat("mysqlslap", is_mysqlslap, read_mysqlslap, precedence=5)

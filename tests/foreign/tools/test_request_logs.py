@@ -19,7 +19,7 @@ from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import Order
 from steelyard.foreign.source import SourceText, source_of
-from steelyard.foreign.tools.request_times import sheet_of_requests
+from steelyard.foreign.tools.request_logs import sheet_of_requests
 
 MS = {"report": 400.0, "lookup": 20.0}
 

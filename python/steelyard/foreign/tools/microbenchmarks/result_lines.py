@@ -1,14 +1,26 @@
-"""Reads results of JMH: its JSON with the raw data of forks, its CSV, and what it prints.
+"""Reads harnesses of microbenchmarks whose results are lines by the name of a benchmark: those of
+`go test -bench`, Google Benchmark and JMH.
 
-A fork is a JVM of its own and one repetition: the mean of its iterations. Where there is one fork,
-its iterations are slices. Of CSV and text the score is one repetition a benchmark; percentiles of
-sampled times and the figures of profilers stand there as benchmarks of their own, and are none.
+    BenchmarkGet-8   	 1088484	      1090 ns/op	      56 B/op	       2 allocs/op
+
+Go (golang.org/x/perf/benchfmt): a line is one repetition of its benchmark (`-count` gives several).
+The number of iterations is no result. Benchmarks are paired by name, and what stands above them
+(goos, goarch, pkg, cpu) are conditions.
+
+Google Benchmark's JSON and CSV: a repetition of a benchmark is a row. Aggregates over repetitions
+(mean, median, stddev, cv) are left out; one that failed is refused.
+
+JMH's JSON with the raw data of forks, its CSV, and what it prints: a fork is a JVM of its own and
+one repetition, the mean of its iterations. Where there is one fork, its iterations are slices. Of
+CSV and text the score is one repetition a benchmark; percentiles of sampled times and the figures
+of profilers stand there as benchmarks of their own, and are none.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from steelyard.foreign.format import JsonFormat, TextFormat
@@ -16,15 +28,141 @@ from steelyard.foreign.json.document import Document, number_at, numbers_at, wor
 from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
 from steelyard.foreign.number import floats_of, has_decimal_comma
 from steelyard.foreign.series import Sheet
-from steelyard.foreign.source import SourceText, TextPosition
-from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, sheet_of_runs
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
+from steelyard.foreign.vocabulary.heading import heading_of
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.units import format_digits
+
+_RESULT = re.compile(r"Benchmark(\S*)\s+[0-9]+((?:\s+[-+0-9.eE]+\s+\S+)+)\s*$")
+_FIGURE = re.compile(r"([-+0-9.eE]+)\s+(\S+)")
+_CONDITION = re.compile(r"(goos|goarch|pkg|cpu): (.*\S)\s*$")
+_FAILED = re.compile(r"--- FAIL: |FAIL\b")
+
+
+def is_go_bench(source: SourceText) -> bool:
+    """Whether a text has a line of a benchmark of Go."""
+    return re.search(r"^Benchmark\S*\s+[0-9]+\s+[0-9.e+]+ \S+/op", source.text, re.M) is not None
+
+
+def read_go_bench(source: SourceText) -> Sheet:
+    """One arm: a row a line, labelled by the benchmark's name."""
+    runs: list[MeasuredRun] = []
+    conditions: dict[str, str] = {}
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if match := _CONDITION.match(line):
+            conditions[match[1]] = match[2]
+        elif _FAILED.match(line):
+            raise source.error(
+                f"a benchmark failed: {quoted(line.strip())}",
+                TextPosition(number, 1),
+                hint="Leave this run out, and ask why it failed: the arm may be the cause.",
+            )
+        elif match := _RESULT.match(line):
+            figures = {}
+            for text, unit in _FIGURE.findall(match[2]):
+                figures[metric_of_unit(unit)] = _figure(source, text, number)
+            runs.append(MeasuredRun(figures, number, match[1], {}, dict(conditions)))
+    return sheet_of_runs(source, "go test -bench", runs)
+
+
+def metric_of_unit(unit: str) -> Metric:
+    """The metric of a unit of Go's: "ns/op", "MB/s", or one that a benchmark reports itself."""
+    return replace(heading_of(unit).metric or Metric(unit, unit), column=unit)
+
+
+def _figure(source: SourceText, text: str, line: int) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise source.error(f"{quoted(text)} is not a number", TextPosition(line, 1)) from None
+
+
+GO = TextFormat("go", is_go_bench, read_go_bench, precedence=2)
+
+
+_AGGREGATE = re.compile(r"_(mean|median|stddev|cv|min|max|BigO|RMS)$")
+"""The last two say how time grows over sizes."""
+_HEAD = "name,iterations,real_time,cpu_time,time_unit"
+
+
+def is_google_benchmark(value: Any) -> bool:
+    """Whether a JSON value is an output of Google Benchmark."""
+    benchmarks = value.get("benchmarks") if isinstance(value, dict) else None
+    return isinstance(benchmarks, list) and any(
+        isinstance(entry, dict) and "real_time" in entry for entry in benchmarks
+    )
+
+
+def read_google_benchmark(document: Document) -> Sheet:
+    """One arm, a row a repetition: wall time, and processor time."""
+    runs = []
+    for index, entry in enumerate(document.values[0]["benchmarks"]):
+        position = document.place(0, ("benchmarks", index))
+        if not isinstance(entry, dict) or words_at(entry, ("run_type",)) == "aggregate":
+            continue
+        name = words_at(entry, ("run_name",)) or words_at(entry, ("name",))
+        if entry.get("error_occurred") is True:
+            raise _failure(document.source, name, position)
+        if _AGGREGATE.search(words_at(entry, ("name",))) and "run_type" not in entry:
+            continue
+        unit = words_at(entry, ("time_unit",)) or "ns"
+        real, cpu = (
+            number_at(document, entry, (key,), base=("benchmarks", index))
+            for key in ("real_time", "cpu_time")
+        )
+        runs.append(MeasuredRun(_figures(unit, real, cpu), position.line, name))
+    return sheet_of_runs(document.source, "Google Benchmark JSON", runs)
+
+
+def is_google_csv(source: SourceText) -> bool:
+    """Whether a text is Google Benchmark's CSV."""
+    return re.search(rf"^{_HEAD}", source.text, re.M) is not None
+
+
+def read_google_csv(source: SourceText) -> Sheet:
+    """One arm, a row a repetition."""
+    lines = source.text.split("\n")
+    first = next((n for n, line in enumerate(lines) if line.startswith(_HEAD)), 0)
+    runs = []
+    for number, row in csv_rows(source, "Google Benchmark's CSV", _HEAD.split(","), first=first):
+        if _AGGREGATE.search(row["name"]):
+            continue
+        if row.get("error_occurred", "").lower() == "true":
+            raise _failure(source, row["name"], TextPosition(number, 1))
+        real, cpu = (float_in(source, row, key, number) for key in ("real_time", "cpu_time"))
+        runs.append(MeasuredRun(_figures(row["time_unit"] or "ns", real, cpu), number, row["name"]))
+    return sheet_of_runs(source, "Google Benchmark CSV", runs)
+
+
+def _figures(unit: str, real: float | None, cpu: float | None) -> dict[Metric, float]:
+    canonical = unit_of(unit) or unit
+    figures = {}
+    if real is not None:
+        figures[Metric(TIME, canonical, False, "real_time")] = real
+    if cpu is not None:
+        figures[Metric("cpu_time", canonical, False, "cpu_time")] = cpu
+    return figures
+
+
+def _failure(source: SourceText, name: str, position: TextPosition) -> Exception:
+    return source.error(
+        f"benchmark {quoted(name)} failed",
+        position,
+        hint="Leave this run out, and ask why it failed: the arm may be the cause.",
+    )
+
+
+GOOGLE = JsonFormat(
+    "google-benchmark", "an output of Google Benchmark", is_google_benchmark, read_google_benchmark
+)
+GOOGLE_CSV = TextFormat("google-benchmark-csv", is_google_csv, read_google_csv, precedence=2)
+
 
 _ROUNDED = 1e-3
 _EXPONENT = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
 _ONE_FORK = "iterations of one fork are of one run"
-_TEXT = re.compile(
+_SCORE = re.compile(
     r"(\S+)((?:\s+\S+)*?)\s+(thrpt|avgt|sample|ss)\s+([0-9]+)?\s*"
     r"(?:≈\s*)?([0-9.,]+(?:[eE][-+]?[0-9]+)?|10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)(?:\s+±\s+(\S+))?\s+(\S+/\S+)\s*$"
 )
@@ -131,7 +269,7 @@ def read_jmh_text(source: SourceText) -> Sheet:
     matches = [
         (number, match)
         for number, line in enumerate(source.text.split("\n"), start=1)
-        if (match := _TEXT.match(line.strip()))
+        if (match := _SCORE.match(line.strip()))
     ]
     secondary = _secondary([(match[1], match[7]) for _, match in matches])
     primary = [pair for pair, left_out in zip(matches, secondary, strict=True) if not left_out]
@@ -205,5 +343,5 @@ def _of_csv(source: SourceText) -> Sheet:
     return sheet_of_runs(source, "JMH CSV", runs, notes=[*_left_out(len(rows) - len(primary))])
 
 
-JSON = JsonFormat("jmh", "results of JMH", is_jmh, read_jmh)
-TEXT = TextFormat("jmh-text", is_jmh_text, read_jmh_text, precedence=2)
+JMH = JsonFormat("jmh", "results of JMH", is_jmh, read_jmh)
+JMH_TEXT = TextFormat("jmh-text", is_jmh_text, read_jmh_text, precedence=2)

@@ -1,26 +1,22 @@
-"""Reads sysbench: summaries of 0.4 to 1.0, the lines of --report-interval, and those as CSV.
+"""Reads load generators that may be held to a rate: sysbench and YCSB.
 
-A summary is one repetition; several in one file are several. Lines of intervals are slices.
+A summary is one repetition; several in one file are several. Of sysbench 0.4 to 1.0 also the lines
+of --report-interval are read, and those as CSV: they are slices. Of YCSB a summary is its lines as
+`[OVERALL], Throughput(ops/sec), 1543.2`.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
-from steelyard.foreign.series import (
-    Factor,
-    FactorKind,
-    Grain,
-    Series,
-    Sheet,
-    TransactionCounts,
-)
+from steelyard.foreign.series import Factor, FactorKind, Grain, Series, Sheet, TransactionCounts
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.measured_runs import (
     FIXED_RATE,
@@ -28,6 +24,7 @@ from steelyard.foreign.tools.measured_runs import (
     refuse_rates_alone,
     sheet_of_runs,
 )
+from steelyard.foreign.vocabulary.units import unit_of
 
 TPS = Metric(THROUGHPUT, "transactions/s", True)
 QPS = Metric("queries", "queries/s", True)
@@ -38,7 +35,7 @@ _TRANSACTIONS = re.compile(rf"\s*transactions:\s+([0-9]+)\s+\({_N} per sec")
 _QUERIES = re.compile(rf"\s*(?:queries|read/write requests):\s+[0-9]+\s+\({_N} per sec")
 _EVENTS = re.compile(rf"\s*events per second:\s+{_N}")
 _THREADS = re.compile(r"Number of threads: ([0-9]+)")
-_RATE = re.compile(r"Target transaction rate: ([0-9]+)/sec")
+_TARGET = re.compile(r"Target transaction rate: ([0-9]+)/sec")
 _NO_RATE = "none"
 _VERSION = re.compile(r"sysbench v?([0-9][0-9.]*)")
 _AVERAGE = re.compile(rf"\s*avg:\s+{_N}(ms|s)?\s*$")
@@ -56,7 +53,7 @@ _RATED = re.compile(r"^(?:Target transaction rate: |\[ *[0-9]+s *\] queue length
 _OWN = re.compile(
     r"^(?:sysbench v?[0-9]|\[ *[0-9]+s *\] th|\s+transactions: +[0-9]+ +\()", re.MULTILINE
 )
-_CSV = re.compile(r"[0-9]+,[0-9]+(?:,[0-9]+\.[0-9]+){8}\s*")
+_ROW = re.compile(r"[0-9]+,[0-9]+(?:,[0-9]+\.[0-9]+){8}\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +128,7 @@ def _requested(line: str, loads: Mapping[str, str]) -> dict[str, str] | None:
     """The load with what a line of the heading says of it; None for another line."""
     if match := _THREADS.match(line):
         return {"threads": match[1], "rate": _NO_RATE}
-    if match := _RATE.match(line):
+    if match := _TARGET.match(line):
         return {**loads, "rate": f"{match[1]}/s"}
     return None
 
@@ -186,7 +183,7 @@ def is_sysbench_csv(source: SourceText) -> bool:
     """Whether a text has lines of intervals as CSV: time, threads, tps, qps, reads, writes, other,
     latency, errors, reconnects."""
     first, _, rest = source.text.lstrip().partition("\n")
-    return bool(_CSV.fullmatch(first) and _CSV.fullmatch(rest.partition("\n")[0] or first))
+    return bool(_ROW.fullmatch(first) and _ROW.fullmatch(rest.partition("\n")[0] or first))
 
 
 def read_sysbench_csv(source: SourceText) -> Sheet:
@@ -196,7 +193,7 @@ def read_sysbench_csv(source: SourceText) -> Sheet:
     for number, line in enumerate(source.text.split("\n"), start=1):
         if not line.strip():
             continue
-        if not _CSV.fullmatch(line):
+        if not _ROW.fullmatch(line):
             raise source.error(
                 f"{quoted(line)} is no line of sysbench's CSV", TextPosition(number, 1)
             )
@@ -223,5 +220,165 @@ def read_sysbench_csv(source: SourceText) -> Sheet:
     )
 
 
-FORMAT = TextFormat("sysbench", is_sysbench, read_sysbench, precedence=5, like_json=True)
-CSV = TextFormat("sysbench-csv", is_sysbench_csv, read_sysbench_csv, precedence=2)
+SYSBENCH = TextFormat("sysbench", is_sysbench, read_sysbench, precedence=5, like_json=True)
+SYSBENCH_CSV = TextFormat("sysbench-csv", is_sysbench_csv, read_sysbench_csv, precedence=2)
+
+
+_FIGURE = re.compile(r"\[([A-Za-z_-]+)\], ([A-Za-z0-9.=_-]+?)(?:\(([a-z/]+)\))?, ([0-9.eE+-]+)\s*$")
+_STARTS = re.compile(r"^\[OVERALL\], ", re.MULTILINE)
+_OPERATIONS = Metric(THROUGHPUT, "operations/s", True)
+_GOOD = {"Return=OK", "Return=0"}
+_COMMAND = re.compile(r"^(?:Command line:|.*\bycsb\.Client)(?=\s)(.*)")
+_NO_TARGET = "none"
+_NO_OPERATION = re.compile(r"^(?:cleanup|read-modify-write|intended-.*|.*-failed)(?::|$)")
+"""What is done once a thread, what holds other operations, and what did not succeed."""
+_JOINT = "read-modify-write"
+_SHORT = {"threadcount": "threads"}
+_LOADS = (
+    *("phase", "threads", "target", "properties", "workload", "recordcount", "fieldcount"),
+    *("fieldlength", "readproportion", "updateproportion", "insertproportion", "scanproportion"),
+    *("readmodifywriteproportion", "requestdistribution"),
+)
+_CONDITIONS = ("operationcount", "insertcount", "maxexecutiontime")
+"""Others of `-p` are of the database: addresses and passwords among them."""
+
+
+def is_ycsb(source: SourceText) -> bool:
+    """Whether a text holds a summary of YCSB."""
+    return _STARTS.search(source.text) is not None
+
+
+@dataclass
+class _Run:
+    """A summary as far as it was read."""
+
+    line: int
+    asked_for: Mapping[str, str]
+    """Properties of its command line."""
+    overall: dict[str, float] = field(default_factory=dict)
+    figures: dict[Metric, float] = field(default_factory=dict)
+    operations: dict[str, float] = field(default_factory=dict)
+    """How many there were of each kind."""
+    returned: float = 0.0
+    """Operations that returned anything but success."""
+
+    def measured(self) -> MeasuredRun:
+        """The run: its rate first, then means, then percentiles; what was done once is last."""
+        figures = dict(self.figures)
+        if "Throughput" in self.overall:
+            figures[_OPERATIONS] = self.overall["Throughput"]
+        if self.rated and (mean := self._mean()) is not None:
+            figures = {mean[0]: mean[1], **figures}
+        ordered = {metric: figures[metric] for metric in sorted(figures, key=_rank)}
+        loads = {name: self.asked_for[name] for name in _LOADS if name in self.asked_for}
+        done = sorted(n for n in self.operations if n == _JOINT or not _NO_OPERATION.search(n))
+        if done:
+            loads["operations"] = ", ".join(done)
+        conditions = {n: self.asked_for[n] for n in _CONDITIONS if n in self.asked_for}
+        return MeasuredRun(ordered, self.line, "", loads, conditions)
+
+    @property
+    def rated(self) -> bool:
+        """Whether it was held to a rate."""
+        return self.asked_for.get("target", _NO_TARGET) != _NO_TARGET
+
+    def _mean(self) -> tuple[Metric, float] | None:
+        """The mean latency of all operations; None where there is none."""
+        parts = [
+            (metric, value, self.operations.get(section, 0.0))
+            for metric, value in self.figures.items()
+            for section, colon, name in [metric.name.partition(":")]
+            if colon and name == LATENCY and not _NO_OPERATION.search(section)
+        ]
+        done = sum(count for _, _, count in parts)
+        if not done or len({metric.unit for metric, _, _ in parts}) > 1:
+            return None
+        mean = sum(value * count for _, value, count in parts) / done
+        return Metric(LATENCY, parts[0][0].unit, False), mean
+
+    def outcome(self) -> TransactionCounts:
+        """What became of its operations; failures are also in what they returned."""
+        failed = sum(count for name, count in self.operations.items() if name.endswith("-failed"))
+        troubled = round(max(failed, self.returned))
+        return TransactionCounts(max(round(sum(self.operations.values())), troubled), troubled)
+
+
+def read_ycsb(source: SourceText) -> Sheet:
+    """One arm: throughput, and the latencies of each operation; those first under a target."""
+    runs: list[_Run] = []
+    asked_for: Mapping[str, str] = {}
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        if command := _COMMAND.search(line):
+            asked_for = _properties(command[1].split())
+            continue
+        match = _FIGURE.match(line.strip())
+        if match is None:
+            continue
+        section, name, unit, value = match.groups()
+        amount = _float(value)
+        if section == "OVERALL":
+            if not runs or name in runs[-1].overall:
+                runs.append(_Run(number, asked_for))
+            runs[-1].overall[name] = amount
+        elif runs:
+            _take(runs[-1], section, name, unit, amount)
+    outcome = sum((run.outcome() for run in runs), TransactionCounts(0, 0))
+    return sheet_of_runs(
+        source,
+        "YCSB",
+        [run.measured() for run in runs],
+        outcome=outcome if outcome.tried else None,
+        rated=any(run.rated for run in runs),
+    )
+
+
+def _take(run: _Run, section: str, name: str, unit: str | None, amount: float) -> None:
+    """Keep a line of a run that is of one kind of operation."""
+    if name == "Operations":
+        run.operations[section.lower()] = amount
+    elif name.startswith("Return=") and name not in _GOOD:
+        run.returned += amount
+    elif (metric := _latency(section, name, unit)) is not None:
+        run.figures[metric] = amount
+
+
+def _properties(words: Sequence[str]) -> dict[str, str]:
+    """What a command line asked for: its options, and properties by `-p`."""
+    properties = {"phase": "load" if "-load" in words else "run"}
+    files = []
+    for option, value in itertools.pairwise(words):
+        if option in ("-threads", "-target"):
+            properties[option[1:]] = value
+        elif option == "-P":
+            files.append(value.rpartition("/")[2])
+        elif option == "-p":
+            name, _, text = value.partition("=")
+            properties[_SHORT.get(name, name)] = text
+    if files:
+        properties["properties"] = " ".join(files)
+    if properties.get("target", "0") == "0":
+        properties["target"] = _NO_TARGET
+    return properties
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _latency(section: str, name: str, unit: str | None) -> Metric | None:
+    """`AverageLatency` and percentiles of an operation; the others are extremes."""
+    called, canonical = section.lower(), unit_of(unit or "") or ""
+    if name == "AverageLatency":
+        return Metric(f"{called}:{LATENCY}", canonical, False)
+    match = re.fullmatch(r"([0-9.]+)(?:th)?PercentileLatency", name)
+    return Metric(f"{called}:latency_p{match[1]}", canonical, False) if match else None
+
+
+def _rank(metric: Metric) -> tuple[bool, bool, bool]:
+    return metric != _OPERATIONS, _NO_OPERATION.search(metric.name) is not None, "_p" in metric.name
+
+
+YCSB = TextFormat("ycsb", is_ycsb, read_ycsb, precedence=0, like_json=True)

@@ -1,4 +1,5 @@
-"""A verdict of Steelyard is read as it stands, and is no list of numbers to be judged."""
+"""A verdict of Steelyard is read as it stands, and is no list of numbers to be judged; summaries of
+`steelyard drive` are a repetition each."""
 
 from __future__ import annotations
 
@@ -6,14 +7,20 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis import given
 
-from foreign.reading import refusal
+from foreign.reading import only, refusal, sheet_of
 from steelyard.cli.views.judgement_view import render_saved_verdict
+from steelyard.evaluation.threats.numbers import QuotedOfRuns
+from steelyard.foreign.comparison import Options, compare
 from steelyard.foreign.formats import saved_verdict_of
+from steelyard.foreign.judgement.judge_numbers import judge_numbers
+from steelyard.foreign.metric import THROUGHPUT
+from steelyard.foreign.series import TransactionCounts
 from steelyard.foreign.source import source_of
 from steelyard.model.errors import NumbersError
+from steelyard.model.threat import ThreatKind
 
 THREAT = {
     "name": "an arm crashed",
@@ -175,3 +182,69 @@ def test_any_change_of_a_contrast_is_shown_or_refused(changes: dict[str, Any]) -
     except NumbersError:
         return
     assert render_saved_verdict(found, 80)
+
+
+def test_drives_are_a_repetition_each() -> None:
+    drive = {"transactions": 9, "throughput": 100.5, "latency_us": {"mean": 80.0}, "clients": 8}
+    sheet = sheet_of(json.dumps(drive) + "\n" + json.dumps({**drive, "throughput": 101}))
+    assert only(sheet).values.tolist() == [100.5, 101]
+    assert only(sheet, 1).values.tolist() == [80, 80]
+    assert sheet.clients == {"": 8}
+    assert sheet.outcomes == {"": TransactionCounts(18, 0)}
+    errors = {**drive, "errors": {"40001": 5, "57014": 1}}
+    assert sheet_of(json.dumps(errors)).outcomes == {"": TransactionCounts(15, 6)}
+    counted = {**errors, "failed": 2, "retried": 3, "skipped": 4, "unstarted": 1, "wrong_rows": 7}
+    assert sheet_of(json.dumps(counted)).outcomes == {"": TransactionCounts(16, 11, 7)}
+    none = sheet_of(json.dumps({**drive, "latency_us": {"mean": None}}))
+    assert [metric.name for metric, _ in none.metrics] == [THROUGHPUT]
+    assert "a number is expected here" in refusal(json.dumps({**drive, "throughput": "fast"}))
+
+
+MACHINE = {
+    "elapsed_ns": 10_000_000_000,
+    "processors": 2,
+    "processors_before": 2,
+    "same_processors": 1,
+    "steal_ns": 0,
+    "throttled_ns": 0,
+    "suspended_ns": 0,
+    "started_anew": 0,
+    "swapped_bytes": 0,
+    "memory_available_bytes": 8e9,
+    "memory_total_bytes": 16e9,
+    "memory_total_before_bytes": 16e9,
+    "disk_free_bytes": 5e10,
+    "disk_total_bytes": 1e11,
+}
+
+
+def test_what_a_drives_machine_did_is_a_doubt_of_its_numbers() -> None:
+    drive = {"transactions": 9, "throughput": 100.5, "latency_us": {"mean": 80.0}, "clients": 8}
+    quiet = json.dumps({**drive, "machine": MACHINE})
+    assert sheet_of(quiet).machine == ()
+    stolen = json.dumps({**drive, "machine": {**MACHINE, "steal_ns": 1e9}})
+    [(kind, seen)] = sheet_of(quiet + "\n" + stolen).machine
+    assert kind is ThreatKind.STEAL
+    assert seen.startswith("5.0% of processor time was stolen by other guests (")
+    assert seen.endswith(", run 2)")
+    partial = {name: value for name, value in MACHINE.items() if name != "disk_free_bytes"}
+    assert sheet_of(json.dumps({**drive, "machine": {**partial, "steal_ns": 1e9}})).machine == ()
+    endless = json.dumps({**drive, "machine": {**MACHINE, "steal_ns": 1}}).replace(
+        '"steal_ns": 1,', '"steal_ns": 1e999,'
+    )
+    assert sheet_of(endless).machine == ()
+
+
+def test_a_judgement_names_what_the_machine_did_once() -> None:
+    drive = {"transactions": 9, "throughput": 100.5, "latency_us": {"mean": 80.0}, "clients": 8}
+    stolen = {**drive, "machine": {**MACHINE, "steal_ns": 1e9}}
+    off, on = (
+        sheet_of("\n".join(json.dumps({**stolen, "throughput": base + n}) for n in range(10)))
+        for base in (100, 110)
+    )
+    judgement = judge_numbers(compare([("off", off), ("on", on)], Options()))
+    [contrast] = judgement.contrasts
+    [threat] = [threat for threat in contrast.threats if isinstance(threat, QuotedOfRuns)]
+    assert (threat.of, threat.runs) == (ThreatKind.STEAL, 20)
+    assert threat.text == off.machine[0][1]
+    assert "run 1" in threat.text

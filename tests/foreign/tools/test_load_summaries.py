@@ -1,10 +1,13 @@
-"""Logs of requests are slices, summaries of load generators repetitions, endpoints are paired."""
+"""Logs of requests are slices, summaries of load generators repetitions, endpoints are paired; a
+generator that keeps up shows the rate it was asked for, one that does not shows none."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis import given
 
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
 from foreign.reading import assert_values, only, refusal, sheet_of
@@ -12,6 +15,7 @@ from steelyard.foreign.formats import format_of, read_sheet
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
 from steelyard.foreign.series import FactorKind, Grain, Order, TransactionCounts
 from steelyard.foreign.source import open_source
+from steelyard.foreign.tools.load_summaries import rounded_rate
 from steelyard.foreign.tools.measured_runs import FIXED_RATE
 
 
@@ -264,3 +268,16 @@ def test_lines_of_other_shapes_are_refused_with_their_line() -> None:
     )
     assert "no request that succeeded" in refusal(head)
     assert "this is no log of requests that is known" in refusal("a,b\n1,2\n", "requests")
+
+
+@given(st.integers(10, 99), st.integers(-2, 6), st.floats(-0.0019, 0.0019))
+def test_a_rate_of_two_digits_is_read_off_what_was_measured(
+    digits: int, exponent: int, off: float
+) -> None:
+    requested = digits * 10.0**exponent
+    assert rounded_rate(requested * (1 + off)) == f"{requested:g}/s"
+
+
+@pytest.mark.parametrize("measured", [0.0, -5.0, float("inf"), float("nan"), 1543.2, 987654.3, 104])
+def test_other_rates_were_not_asked_for(measured: float) -> None:
+    assert rounded_rate(measured) == ""
