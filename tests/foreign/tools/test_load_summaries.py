@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import strategies as st
 from hypothesis import given
+from hypothesis import strategies as st
 
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
 from foreign.reading import assert_values, only, refusal, sheet_of

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from hypothesis import given
+from hypothesis import strategies as st
 
 from foreign.reading import only, refusal, sheet_of
 from steelyard.cli.views.judgement_view import render_saved_verdict

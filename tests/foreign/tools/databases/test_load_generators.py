@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from foreign.judged_files import only as only_contrast
 from foreign.judged_files import INPUTS, doubts, judged, judged_text, percent, verdict
+from foreign.judged_files import only as only_contrast
 from foreign.reading import assert_values, only, refusal, sheet_of
 from steelyard.foreign.formats import format_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
