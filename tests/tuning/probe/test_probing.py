@@ -14,7 +14,7 @@ from steelyard.cli.views.machine.probe_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
-from steelyard.report.charts.probe import picture_of, write_picture
+from steelyard.report.charts.latency import picture_of, write_picture
 from steelyard.telemetry.devices import Devices
 from steelyard.tuning.probe import cached_probe, probing
 from steelyard.tuning.probe.cached_probe import last_probe, save_probe

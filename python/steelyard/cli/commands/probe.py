@@ -82,7 +82,7 @@ def probe(
         )
         probe_file = save_probe(storage_probe, cache)
     if picture is not None:
-        from steelyard.report.charts.probe import write_picture
+        from steelyard.report.charts.latency import write_picture
 
         write_picture(storage_probe, picture)
     if as_json:
