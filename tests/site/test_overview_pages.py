@@ -9,9 +9,9 @@ from pathlib import Path
 from history.made import keep_record
 from steelyard.history.index import History, read_history
 from steelyard.history.question import questions_of
+from steelyard.site.overview_pages import show_wall
 from steelyard.site.pages import build_site
 from steelyard.site.pictures import draw_strip
-from steelyard.site.wall import show_wall
 
 SWEEP = {"key": "workload.clients", "values": ["8", "32", "256"], "order": [1, 0, 2],
          "seed": 1, "study": "checksums"}  # fmt: skip

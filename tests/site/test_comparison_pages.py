@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import t
 
 from steelyard.history.index import History
-from steelyard.site import compared
-from steelyard.site.compared import compared_facts
+from steelyard.site import comparison_pages
+from steelyard.site.comparison_pages import compared_facts
 from steelyard.site.pages import build_site
 
 
@@ -43,7 +43,7 @@ def test_quantiles_are_those_of_the_t_distribution(history: History) -> None:
 def test_of_very_many_records_the_page_knows_the_newest(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compared, "MOST_RECORDS", 3)
+    monkeypatch.setattr(comparison_pages, "MOST_RECORDS", 3)
     told = facts_of(history)
     assert (len(told["records"]), told["left_out"]) == (3, len(history.entries) - 3)
 
@@ -54,7 +54,7 @@ def test_a_page_that_does_not_list_all_records_says_of_how_many_and_what_compare
     words = "steelyard history compare FIRST SECOND</code> compares any two"
     whole = build_site(history, tmp_path / "whole").folder / "compare.html"
     assert words not in whole.read_text(encoding="utf-8")
-    monkeypatch.setattr(compared, "MOST_RECORDS", 3)
+    monkeypatch.setattr(comparison_pages, "MOST_RECORDS", 3)
     cut = build_site(history, tmp_path / "cut").folder / "compare.html"
     counts = f"The newest 3 of {len(history.entries)} records are listed; <code>"
     assert f"{counts}{words}" in cut.read_text(encoding="utf-8")
