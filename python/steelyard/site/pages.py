@@ -1,5 +1,4 @@
-"""Makes the site: a wall, a page a question, hosts, a page that compares, feeds (Atom, RFC
-4287), badges, reports.
+"""Makes the site: a wall, a page a question, hosts, one that compares, Atom feeds, badges, reports.
 
 Every page opens from disk, asks for nothing from outside, and carries its style and script within
 itself; a policy in its head lets that one script run and nothing else. What is looked at stands in
