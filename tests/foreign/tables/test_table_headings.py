@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from foreign.judged_files import RANDOM, judged_text
+from steelyard.foreign.tables.table_headings import headings_of
 from steelyard.foreign.vocabulary.heading import Role
-from steelyard.foreign.vocabulary.table_headings import headings_of
 
 
 @pytest.mark.parametrize(
