@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,36 +12,13 @@ from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import steps_of
-from steelyard.foreign.judgement.overview import Overview
+from steelyard.foreign.judgement.overview import Finding, Overview
 from steelyard.foreign.judgement.reading import InputReading
 from steelyard.foreign.series import Series
 from steelyard.record.contrast import Ends, JudgedContrast
 from steelyard.verdict.contrast_line import judged_line
 
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that the numbers show, in words and as figures. A closed list of names."""
-
-    name: str
-    """"pairing", "replicates", "visible", "level steps", "drift", "outliers", "centres",
-    "shared rows", "Little's law", "to measure", "left out"."""
-    said: str
-    figures: Mapping[str, Any]
-    arm: str = ""
-    """The arm it is about; empty: all of them."""
-
-    @property
-    def command(self) -> str:
-        """The command that a finding "to measure" names; else empty."""
-        return str(self.figures.get("command", ""))
-
-    def to_json(self) -> Json:
-        """As the command line prints it."""
-        figures = {name: _finite(figure) for name, figure in self.figures.items()}
-        return {"name": self.name, "arm": self.arm or None, "said": self.said, **figures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +129,3 @@ class Judgement:
             highest=float(values.max()),
             sd_percent=100 * sd if math.isfinite(sd) else None,
         )
-
-
-def _finite(figure: Any) -> Any:
-    """A figure as JSON can hold it: null for what is unbounded or unknown."""
-    if isinstance(figure, float):
-        return figure if math.isfinite(figure) else None
-    if isinstance(figure, dict):
-        return {name: _finite(part) for name, part in figure.items()}
-    return [_finite(part) for part in figure] if isinstance(figure, list) else figure
