@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.fleet.load_generators.drivers import require_fit
+from steelyard.fleet.load_generators.client_partition import require_fit
 from steelyard.fleet.load_generators.load_agent import LoadMachineFacts, LostError, machine_facts
 from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus, RecordFile
 from steelyard.fleet.matrix.matrix import ANY_KIND, MatrixCell

@@ -51,7 +51,7 @@ _WORDS = {"skipped", "failed", "serialization", "deadlock", "other", "serializat
 
 
 def is_log(source: SourceText) -> bool:
-    """Whether a text begins as such a log."""
+    """Whether a text begins as a log of transactions."""
     return _TRANSACTION.fullmatch(source.text.lstrip("\n").partition("\n")[0].rstrip()) is not None
 
 
@@ -125,7 +125,7 @@ _FEWEST_WHOLE = 2
 
 
 def is_aggregate(source: SourceText) -> bool:
-    """Whether a text begins as such a log."""
+    """Whether a text begins as a log of intervals."""
     return _INTERVAL.fullmatch(source.text.lstrip("\n").partition("\n")[0].rstrip()) is not None
 
 

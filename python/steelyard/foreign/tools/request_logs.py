@@ -257,7 +257,7 @@ def _layout(source: SourceText) -> _Layout | None:
 
 
 def is_request_log(source: SourceText) -> bool:
-    """Whether a text is one of these logs."""
+    """Whether a text is a log with a line a request."""
     return _layout(source) is not None or source.text.lstrip().startswith(_PERCENTILES)
 
 

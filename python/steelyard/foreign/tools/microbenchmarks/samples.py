@@ -27,7 +27,7 @@ _MARKDOWN = re.compile(r"\| Command \| Mean \[\w+\] \| Min")
 
 
 def is_hyperfine(value: Any) -> bool:
-    """Whether a JSON value is such an export."""
+    """Whether a JSON value is an export of hyperfine."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("results"), list)
