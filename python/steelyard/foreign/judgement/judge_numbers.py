@@ -20,7 +20,13 @@ from steelyard.evaluation.contrast import Contrast, ReplicateFacts
 from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
 from steelyard.evaluation.rule import decide
 from steelyard.foreign.comparison import Comparison, total_of
-from steelyard.foreign.judgement.judgement import Judgement, NumberContrast, NumberDetails
+from steelyard.foreign.judgement.judgement import (
+    Finding,
+    Judgement,
+    NumberContrast,
+    NumberDetails,
+    number_findings,
+)
 from steelyard.foreign.judgement.number_sets import (
     ALPHA,
     NumberSets,
@@ -29,14 +35,7 @@ from steelyard.foreign.judgement.number_sets import (
     unpaired_sets,
 )
 from steelyard.foreign.judgement.number_threats import centres_threat, number_threats
-from steelyard.foreign.judgement.overview import (
-    Finding,
-    Overview,
-    Pairing,
-    number_findings,
-    overview_of,
-    pairing_of,
-)
+from steelyard.foreign.judgement.overview import Overview, Pairing, overview_of, pairing_of
 from steelyard.foreign.judgement.reading import reading_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate

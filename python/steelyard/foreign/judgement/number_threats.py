@@ -43,11 +43,14 @@ from steelyard.evaluation.threats.numbers import (
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
-from steelyard.foreign.judgement.overview import DRIFT_TOLERANCE, Overview, Pairing, unlike
+from steelyard.foreign.judgement.overview import Overview, Pairing, unlike
 from steelyard.foreign.series import Grain, Order, Series, TransactionCounts
 from steelyard.foreign.source import quoted
 from steelyard.model.observation import Observation
 from steelyard.model.units import log_of_percent
+
+DRIFT_TOLERANCE = np.log1p(0.05)
+"""A smaller drift over all rows is not reported."""
 
 
 def number_threats(
