@@ -1,5 +1,5 @@
-"""Holds the judgement of a comparison: contrasts as in a weighing, and findings, of which those of its
-rows stand here: what they show, whatever they are compared for.
+"""Holds the judgement of a comparison: contrasts as in a weighing, and findings. Those of its rows
+are made here: what they show, whatever they are compared for.
 """
 
 from __future__ import annotations
