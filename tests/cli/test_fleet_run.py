@@ -16,7 +16,7 @@ from records.conftest import unpack
 from steelyard.cli.commands.records.fleet import run_matrix
 from steelyard.fleet.matrix import run
 from steelyard.fleet.matrix.matrix import MatrixCell
-from steelyard.fleet.on_ray import hosts as of_hosts
+from steelyard.fleet.on_ray import cluster
 from steelyard.history.index import read_history
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
@@ -39,7 +39,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
             return files
 
         made = Hosts([MemoryHost("a", kind, files_of=of)])
-        monkeypatch.setattr(of_hosts, "RayHosts", lambda *_: made)
+        monkeypatch.setattr(cluster, "RayHosts", lambda *_: made)
         status = 0
         try:
             run_matrix(Path(f"{name}.toml"), None, None, Path("records"), as_json=True)

@@ -24,7 +24,7 @@ from steelyard.foreign.source import shell_word
 from steelyard.history.entry import KnownBuild
 from steelyard.history.trend import LevelStep, TrendPoint
 from steelyard.model.errors import SteelyardError, UsageError
-from steelyard.report.answer.what_next import with_budget
+from steelyard.report.answer.first_page import with_budget
 
 WITHOUT = "user=app dbname=shop host=127.0.0.1 port=5432"
 DSN = "host=127.0.0.1 port=5432 user=app dbname=shop"

@@ -1,4 +1,5 @@
-"""Every format is recognized by its content, and adding one takes its file and its line."""
+"""Every format is recognized by its content, and adding one takes its reader and its line; what
+tools print for people is refused with what to type, and tables that look like it are read."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Series, Sheet
 from steelyard.foreign.source import SourceText, open_source, source_of
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import NumbersError, UsageError
 
 ROOT = Path(__file__).parents[2]
 FORMATS = {
@@ -64,3 +65,106 @@ def test_every_format_is_in_the_help_and_in_the_reference() -> None:
     for name in formats.format_names():
         assert f"| `{name}`" in reference, name
         assert re.search(rf"(?<![\w-]){name}(?![\w-])", help_text), name
+
+
+GO_TPC = """[Summary] NEW_ORDER - Takes(s): 59.9, Count: 12345, TPM: 12345.1, Sum(ms): 55555.5
+tpmC: 12345.1, tpmTotal: 123459.2, efficiency: 100.0%
+"""
+GO_YCSB = """***********************************************
+READ   - Takes(s): 10.0, Count: 125, OPS: 12.5, Avg(us): 2282, Min(us): 544, Max(us): 12510
+UPDATE - Takes(s): 9.4, Count: 110, OPS: 11.8, Avg(us): 693974, Min(us): 464331
+"""
+HEY = """
+Summary:
+  Total:	10.0 secs
+  Slowest:	0.0100 secs
+  Fastest:	0.0001 secs
+  Average:	0.0020 secs
+  Requests/sec:	1000.5
+"""
+AB = """Server Software:        fasthttp
+Concurrency Level:      100
+Requests per second:    10890.66 [#/sec] (mean)
+Time per request:       9.182 [ms] (mean)
+"""
+BOMBARDIER = """Statistics        Avg      Stdev        Max
+  Reqs/sec     30252.67    5526.41   57624.34
+  Latency        4.15ms     3.53ms    95.44ms
+"""
+VEGETA = """Requests      [total, rate, throughput]         30000, 100.00, 100.00
+Duration      [total, attack, wait]             5m0s, 5m0s, 1.574ms
+Latencies     [min, mean, 50, 90, 95, 99, max]  1ms, 2ms, 2ms, 3ms, 3ms, 4ms, 8ms
+"""
+K6 = """   ✓ http_req_duration..............: avg=87.42ms min=135.51µs med=42.27ms max=496.57ms
+       { expected_response:true }...: avg=87.42ms min=135.51µs med=42.27ms max=496.57ms
+     http_reqs......................: 48175   267/s
+"""
+JMETER = "summary +   1000 in 00:00:10 =  100.0/s Avg:    20 Min:     1 Max:   100 Err:     0\n"
+HYPERFINE = """Benchmark 1: ./a
+  Time (mean ± σ):     142.4 ms ±   2.1 ms    [User: 132.6 ms, System: 22.0 ms]
+  Range (min … max):   139.7 ms … 150.5 ms    21 runs
+"""
+FIO = """fio-3.36
+randread: (groupid=0, jobs=1): err= 0: pid=11780: Wed Mar 25 08:58:34 2026
+  read: IOPS=5640, BW=22.0MiB/s (23.1MB/s)(220MiB/10001msec)
+"""
+MYSQL = "1 row in set (0.05 sec)\n1 row in set (0.06 sec)\n"
+BENCHMARKSQL = "13:33:27,771 [main] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 212.56\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "typed"),
+    [
+        (GO_TPC, "go-tpc", "arm,tpmC"),
+        ("[Summary] Q1: 2.23s\n[Summary] Q10: 1.14s\n", "go-tpc", "arm,query,s"),
+        ("[Current] Q1: 2.12s\n", "go-tpc", "arm,query,s"),
+        (GO_YCSB, "go-ycsb", "arm,ops"),
+        (BENCHMARKSQL, "BenchmarkSQL", "arm,tpmC"),
+        (HEY, "hey", "hey -o csv"),
+        (
+            HEY.replace("Summary:", "Summary:\n  Success rate:\t100.00%"),
+            "oha",
+            "--output-format json",
+        ),
+        (AB, "ab", "ab -g FILE"),
+        (BOMBARDIER, "bombardier", "arm,rps"),
+        (VEGETA, "vegeta", "vegeta report -type=json"),
+        (VEGETA.replace("[min, mean", "[mean"), "vegeta", "vegeta report -type=json"),
+        (K6, "k6", "--summary-export FILE"),
+        (JMETER, "JMeter", "jmeter -n -l FILE"),
+        (JMETER.replace("+ ", "= "), "JMeter", "jmeter -n -l FILE"),
+        (HYPERFINE, "hyperfine", "--export-json FILE"),
+        (FIO, "fio", "fio --output-format=json"),
+        (MYSQL, "mysql", "arm,query,s"),
+        (MYSQL.replace("set", "set, 2 warnings"), "mysql", "arm,query,s"),
+        ("Query OK, 100 rows affected (1 min 2.05 sec)\n", "mysql", "arm,query,s"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "$ run it\n", "\n\n"])
+def test_a_text_for_people_is_refused_with_what_to_type(
+    text: str, tool: str, typed: str, before: str
+) -> None:
+    with pytest.raises(NumbersError) as refused:
+        sheet_of(before + text)
+    assert f"what {tool} prints" in refused.value.primary
+    assert typed in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "arm,Requests/sec\na,1000.5\nb,1001.5\n",
+        "Requests/sec:\t1000.5\nRequests/sec:\t1001.5\n",
+        "query,off,on\nsummary,1.5,1.6\nq2,1.7,1.8\n",
+        "+---+---+\n| a | b |\n+---+---+\n| 5 | 6 |\n+---+---+\n1 row in set (0.05 sec)\n",
+        '[{"arm": "a", "tpmC": 5.5}, {"arm": "b", "tpmC": 6.5}]',
+    ],
+)
+def test_tables_with_words_of_such_texts_are_read(text: str) -> None:
+    assert sheet_of(text).metrics
+
+
+def test_the_format_that_is_named_is_read_whatever_the_text_looks_like() -> None:
+    with pytest.raises(NumbersError) as refused:
+        sheet_of(HEY, "csv")
+    assert "prints for people" not in refused.value.primary

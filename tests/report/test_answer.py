@@ -9,9 +9,9 @@ from steelyard.evaluation.rule import FailCondition
 from steelyard.model.latency_goal import goal_of
 from steelyard.record.capacity import Capacity
 from steelyard.record.verdict import FlippedPlan, Place
+from steelyard.report.answer.first_page import gate_lines, next_lines
 from steelyard.report.answer.measured import capacity_limit, place_text, times_text, us_pair
 from steelyard.report.answer.scripts import flip_words, plan_reasons
-from steelyard.report.answer.what_next import gate_lines, next_lines
 from steelyard.report.incidents import interruption_text
 
 

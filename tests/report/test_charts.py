@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from record.made import line_of
 from steelyard.report.charts.drawing import Drawing
+from steelyard.report.charts.epochs import draw_epochs, epoch_ticks, outside, thin
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log, decimals_of, reach_of, round_step
-from steelyard.report.charts.settling import draw_epochs, epoch_ticks
-from steelyard.report.charts.slices import outside, thin
 from steelyard.report.source import SliceDot
 from steelyard.report.tables import epoch_rows
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from site_browser import Browser
-from steelyard.report.charts.probe import write_picture
+from steelyard.report.charts.latency import write_picture
 from tuning.probe.made import figure, probe_of
 
 pytestmark = pytest.mark.browser

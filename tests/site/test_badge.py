@@ -9,7 +9,8 @@ import pytest
 
 from steelyard.history.index import History
 from steelyard.history.question import Point, questions_of
-from steelyard.site.feed import draw_badge, feed
+from steelyard.site.pages import feed
+from steelyard.site.pictures import draw_badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

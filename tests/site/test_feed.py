@@ -8,8 +8,7 @@ from pathlib import Path
 
 from steelyard.history.index import History, read_history
 from steelyard.history.question import questions_of
-from steelyard.site.feed import MOST_ENTRIES, feed
-from steelyard.site.pages import build_site
+from steelyard.site.pages import MOST_ENTRIES, build_site, feed
 
 Keep = Callable[..., Path]
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -16,7 +16,7 @@ from steelyard.history.index import read_history
 from steelyard.history.question import questions_of
 from steelyard.history.reading import COLLECTED
 from steelyard.site.address import report_page
-from steelyard.site.fleet_page import UNKNOWN_KIND, FleetShown, show_fleet
+from steelyard.site.overview_pages import UNKNOWN_KIND, FleetShown, show_fleet
 from steelyard.site.pages import build_site
 
 Keep = Callable[..., Path]

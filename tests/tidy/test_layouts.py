@@ -30,7 +30,7 @@ EXCEPTIONS = {
     "python/steelyard/running/measuring/load.py": 2,  # the cost of whole cycles; executions
     "python/steelyard/study/budget.py": 1,  # slices by executions
     "python/steelyard/study/design.py": 1,  # the cost of whole cycles
-    "python/steelyard/report/answer/what_next.py": 1,  # only slices forecast by their budget
+    "python/steelyard/report/answer/first_page.py": 1,  # only slices forecast by their budget
     "python/steelyard/study/study.py": 3,  # slices by executions
     "validation/cases/covariates.py": 2,  # cases in cycles and in turns beside each other
 }

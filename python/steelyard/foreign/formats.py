@@ -1,11 +1,18 @@
-"""Lists the formats that `judge` reads, and finds the one a text is in.
+"""Lists the formats that `judge` reads and finds the one a text is in; of output that tools print
+for people, which is not read, it says what to type to have the same measurements in one that is.
 
-To add one: a file in `tools/` with its `FORMAT`, and that in `TEXT_FORMATS` or `JSON_FORMATS` here.
+Such a text holds one run in many numbers. Read as a table it would be refused without a hint, or
+the wrong column of it would be judged.
+
+To add a format: in a file in `tools/` what recognizes and reads it, and that in `TEXT_FORMATS` or
+`JSON_FORMATS` here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.arms import read_json
@@ -15,61 +22,47 @@ from steelyard.foreign.source import SourceText
 from steelyard.foreign.tables.shapes import read_csv
 from steelyard.foreign.tools import (
     fio,
-    hammerdb,
-    hyperfine,
-    pgbench_aggregate,
-    pgbench_log,
+    load_summaries,
+    pgbench_logs,
     pgbench_output,
-    steelyard_drive,
+    request_logs,
+    steelyard_output,
 )
-from steelyard.foreign.tools.databases import (
-    benchbase,
-    mysqlslap,
-    psql_timing,
-    sysbench,
-    ycsb,
-)
-from steelyard.foreign.tools.http import load_summaries, request_logs
-from steelyard.foreign.tools.microbenchmarks import (
-    go_bench,
-    google_benchmark,
-    jmh,
-    process_samples,
-)
-from steelyard.foreign.tools.steelyard_verdict import SavedVerdict, is_verdict, read_verdict
-from steelyard.foreign.tools.unread import refuse_unread
-from steelyard.model.errors import UsageError
+from steelyard.foreign.tools.databases import load_generators, sql_clients, transaction_suites
+from steelyard.foreign.tools.microbenchmarks import result_lines, samples
+from steelyard.foreign.tools.steelyard_output import SavedVerdict, is_verdict, read_verdict
+from steelyard.model.errors import NumbersError, UsageError
 
 JSON_FORMATS: tuple[JsonFormat, ...] = (
-    hyperfine.FORMAT,
+    samples.HYPERFINE,
     fio.FORMAT,
-    steelyard_drive.FORMAT,
-    jmh.JSON,
-    google_benchmark.JSON,
-    process_samples.PYTEST,
-    process_samples.CRITERION_SAMPLE,
-    benchbase.JSON,
+    steelyard_output.STEELYARD,
+    result_lines.JMH,
+    result_lines.GOOGLE,
+    samples.PYTEST,
+    samples.CRITERION_SAMPLE,
+    transaction_suites.BENCHBASE,
     load_summaries.JSON,
 )
 TEXT_FORMATS: tuple[TextFormat, ...] = (
     pgbench_output.FORMAT,
-    pgbench_log.FORMAT,
-    pgbench_aggregate.FORMAT,
-    hammerdb.FORMAT,
-    hyperfine.TABLE,
-    sysbench.FORMAT,
-    sysbench.CSV,
-    ycsb.FORMAT,
-    benchbase.CSV,
-    mysqlslap.FORMAT,
-    go_bench.FORMAT,
-    jmh.TEXT,
-    google_benchmark.TEXT,
-    process_samples.CRITERION,
-    request_logs.FORMAT,
+    pgbench_logs.LOG,
+    pgbench_logs.AGGREGATE,
+    transaction_suites.HAMMERDB,
+    samples.HYPERFINE_TABLE,
+    load_generators.SYSBENCH,
+    load_generators.SYSBENCH_CSV,
+    load_generators.YCSB,
+    transaction_suites.BENCHBASE_CSV,
+    sql_clients.MYSQLSLAP,
+    result_lines.GO,
+    result_lines.JMH_TEXT,
+    result_lines.GOOGLE_CSV,
+    samples.CRITERION,
+    request_logs.REQUEST_LOG,
     load_summaries.WRK,
     load_summaries.FORMAT,
-    psql_timing.FORMAT,
+    sql_clients.PSQL,
 )
 Columns = Mapping[str, str]
 """Role → the name of the column that has it, as the user said."""
@@ -141,3 +134,110 @@ def _bare(source: SourceText) -> SourceText:
     for reader in JSON_FORMATS:
         source = reader.bare(source)
     return source
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadOutput:
+    """How one tool's output for people is recognized, and what to type in its place."""
+
+    tool: str
+    lines: tuple[str, ...]
+    """Beginnings of lines that all stand in such a text, as patterns."""
+    hint: str
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is such an output."""
+        return all(re.search(f"^{line}", text, re.MULTILINE) for line in self.lines)
+
+
+_AS_TABLE = "Write what it measured as a table, a row a run: arm,{}"
+_BAR = r"[ \t]*"
+_HEAD = 1_000_000
+"""Characters that are searched: output for people is shorter, or recognizable by then."""
+UNREAD = (
+    UnreadOutput(
+        "go-tpc",
+        (r"(?:\[(?:Summary|Current)\] \w+(?: - Takes\(s\))?: [0-9]|tpmC: [0-9.]+, tpmTotal: )",),
+        _AS_TABLE.format("tpmC; of TPC-H arm,query,s"),
+    ),
+    UnreadOutput(
+        "BenchmarkSQL", (r".*\bMeasured tpmC \(NewOrders\) = [0-9]",), _AS_TABLE.format("tpmC")
+    ),
+    UnreadOutput(
+        "go-ycsb",
+        (r"[A-Z_]+ *- Takes\(s\): [0-9.]+, Count: [0-9]+, OPS: [0-9]",),
+        _AS_TABLE.format("ops"),
+    ),
+    UnreadOutput(
+        "oha",
+        (rf"{_BAR}Success rate:{_BAR}[0-9]", rf"{_BAR}Requests/sec:{_BAR}[0-9]"),
+        "Keep its JSON, a summary a run: oha --output-format json",
+    ),
+    UnreadOutput(
+        "hey",
+        (
+            rf"{_BAR}Slowest:{_BAR}[0-9]",
+            rf"{_BAR}Fastest:{_BAR}[0-9]",
+            rf"{_BAR}Requests/sec:{_BAR}[0-9]",
+        ),
+        "Keep its requests, a file a run: hey -o csv",
+    ),
+    UnreadOutput(
+        "ab",
+        (r"Requests per second: +[0-9.]+ \[#/sec\]", r"Time per request: +[0-9.]+ \[ms\]"),
+        "Keep its requests, a file a run: ab -g FILE",
+    ),
+    UnreadOutput(
+        "bombardier",
+        (r"Statistics +Avg +Stdev +Max", rf"{_BAR}Reqs/sec +[0-9]"),
+        _AS_TABLE.format("rps"),
+    ),
+    UnreadOutput(
+        "vegeta",
+        (r"Requests +\[total, rate", r"Latencies +\[(?:min, )?mean, 50"),
+        "Keep its JSON, a summary a run: vegeta report -type=json",
+    ),
+    UnreadOutput(
+        "k6",
+        (r".{0,6}http_req_duration\.*: avg=", r".{0,6}http_reqs\.*: +[0-9]"),
+        "Keep its JSON, a file a run: k6 run --summary-export FILE",
+    ),
+    UnreadOutput(
+        "JMeter",
+        (r".{0,60}summary [+=] +[0-9]+ in +[0-9:.]+s? = +[0-9.]+/s ",),
+        "Keep its requests, a file a run: jmeter -n -l FILE",
+    ),
+    UnreadOutput(
+        "hyperfine",
+        (r" *Time \((?:mean ± σ|abs ≡)\): +[0-9]",),
+        "Keep its JSON: hyperfine --export-json FILE",
+    ),
+    UnreadOutput(
+        "mysql",
+        (
+            r"\A(?![\s\S]*^\+-)",  # a table is read, whatever stands below it
+            r"(?:[0-9]+ rows? in set|Empty set|Query OK, [0-9]+ rows? affected)\b[^(\n]*"
+            r"\([^()\n]*sec\)",
+        ),
+        _AS_TABLE.format("query,s"),
+    ),
+    UnreadOutput(
+        "fio",
+        (r".*: \(groupid=[0-9]+, jobs=[0-9]+\): err= *[0-9]+: pid=",),
+        "Keep its JSON, a file a run: fio --output-format=json",
+    ),
+)
+
+
+def refuse_unread(source: SourceText) -> None:
+    """NumbersError where a text is such an output, with what to type instead."""
+    head = source.text[:_HEAD]
+    for output in UNREAD:
+        if output.fits(head):
+            raise _unread_error(source, output)
+
+
+def _unread_error(source: SourceText, output: UnreadOutput) -> NumbersError:
+    return source.error(
+        f"this is what {output.tool} prints for people, which is not read", hint=output.hint
+    )

@@ -11,8 +11,8 @@ import numpy as np
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.series import Series, Sheet
 from steelyard.foreign.source import quoted, shell_word
+from steelyard.foreign.tables.table_headings import headings_of
 from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of, key_of, metric_of
-from steelyard.foreign.vocabulary.table_headings import headings_of
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.errors import UsageError
 

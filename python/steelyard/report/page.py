@@ -22,7 +22,7 @@ from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
 from steelyard.report import environment_rows, tables
 from steelyard.report.answer.first_page import first_page
-from steelyard.report.answer.measured import capacity_limit, capacity_rows, cost_rows
+from steelyard.report.answer.measured import capacity_limit, capacity_rows, cost_rows, show_contrast
 from steelyard.report.answer.scripts import (
     plan_reasons,
     script_counts,
@@ -31,10 +31,10 @@ from steelyard.report.answer.scripts import (
 )
 from steelyard.report.calibration import ShownCalibration, calibration
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
+from steelyard.report.charts.epochs import MOST_DOTS, draw_slices, outside
 from steelyard.report.charts.factors import shown_factors
 from steelyard.report.charts.latency import draw_distribution, draw_tail
 from steelyard.report.charts.percentile_effects import draw_percentile_effects
-from steelyard.report.charts.slices import MOST_DOTS, draw_slices, outside
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.incidents import (
     epochs_with_incidents,
@@ -44,7 +44,6 @@ from steelyard.report.incidents import (
 from steelyard.report.layouts.shown_layout import layout_named, shown_layout
 from steelyard.report.plan import plan_rows
 from steelyard.report.plans.shown import shown_plans
-from steelyard.report.shown_contrast import show_contrast
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,

@@ -52,7 +52,7 @@ from steelyard.telemetry.host import (
 )
 from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.sources import built_in_sources
-from steelyard.tuning.probe.cached_probe import probe_facts
+from steelyard.tuning.probe.probing import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
 from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
 from steelyard.workloads.loading.imported_data import drop_backup, import_template, server_settings

@@ -1,4 +1,4 @@
-"""Makes the site: a wall, a page a question, hosts, a page that compares, feeds, badges, reports.
+"""Makes the site: a wall, a page a question, hosts, one that compares, Atom feeds, badges, reports.
 
 Every page opens from disk, asks for nothing from outside, and carries its style and script within
 itself; a policy in its head lets that one script run and nothing else. What is looked at stands in
@@ -12,33 +12,34 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from steelyard.fleet.hosts import across
 from steelyard.fleet.machines import WhichMachine, which_machine
 from steelyard.history.entry import Entry
+from steelyard.history.export import iso
 from steelyard.history.index import History
 from steelyard.history.question import Point, QuestionHistory, questions_of
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.model.files.bounded_json import open_regular
 from steelyard.model.files.own_directory import OwnDirectory
+from steelyard.model.files.printable import printable_xml
 from steelyard.model.price import Price
 from steelyard.report.page import style_sheet, templates
 from steelyard.site import address
 from steelyard.site.address import sentence
-from steelyard.site.compared import compared_facts
-from steelyard.site.feed import draw_badge, feed
-from steelyard.site.fleet_page import FleetShown, show_fleet
-from steelyard.site.machines_page import show_machines
+from steelyard.site.comparison_pages import compared_facts, show_machines
+from steelyard.site.overview_pages import FleetShown, WallShown, show_fleet, show_wall
+from steelyard.site.pictures import draw_badge
 from steelyard.site.question_page import QuestionShown, show_question
-from steelyard.site.wall import WallShown, show_wall
 
 _HERE = Path(__file__).parent
 MARKER = ".steelyard-site"
@@ -46,6 +47,18 @@ MARKER = ".steelyard-site"
 _OURS = ("q", "badge", "reports")
 SCRIPTS = ("wall.js", "keys.js", "compare.js")
 """One a page."""
+MOST_ENTRIES = 50
+"""Of a feed: its newest answers."""
+_FEED = Markup(
+    '<?xml version="1.0" encoding="utf-8"?>\n'
+    '<feed xmlns="http://www.w3.org/2005/Atom">\n<id>{id}</id>\n<title>{title}</title>\n'
+    "<updated>{updated}</updated>\n<author><name>Steelyard</name></author>\n"
+    '<link rel="alternate" href="{page}"/>\n{entries}</feed>\n'
+)
+_ENTRY = Markup(
+    "<entry>\n<id>{id}</id>\n<title>{title}</title>\n<updated>{updated}</updated>\n"
+    '<link rel="alternate" href="{page}"/>\n<content type="text">{words}</content>\n</entry>\n'
+)
 
 
 Rooms = dict[str, OwnDirectory]
@@ -165,6 +178,42 @@ def _pages(
             _address_from_feed,
         )
     return texts
+
+
+def feed(
+    title: str, name: str, points: Sequence[Point], page: str, of: Callable[[Point], str]
+) -> str:
+    """The feed of these answers. `name`: what makes its identity, which never changes; `page`: what
+    it is the feed of; `of`: the address of an answer. Addresses are relative to the feed."""
+    newest = sorted(points, key=lambda point: (point.entry.at, point.entry.path), reverse=True)
+    recent = newest[:MOST_ENTRIES]
+    text = _FEED.format(
+        id=_identity(name),
+        title=title,
+        updated=iso(recent[0].entry.at) if recent else "1970-01-01T00:00:00Z",
+        page=quote(page),
+        entries=Markup("").join(_entry(point, quote(of(point), safe="/#")) for point in recent),
+    )
+    return printable_xml(text)
+
+
+def _entry(point: Point, page: str) -> Markup:
+    entry, reading = point.entry, point.reading
+    doubts = f" Doubts: {', '.join(reading.doubts)}." if reading.doubts else ""
+    return _ENTRY.format(
+        id=_identity(f"{entry.path} {reading.question}"),
+        title=f"{entry.study}: {reading.verdict}, {reading.pair}",
+        updated=iso(entry.at),
+        page=page,
+        words=escape(sentence(reading) + doubts),
+    )
+
+
+def _identity(name: str) -> str:
+    """A URN that is the same whenever the feed is made."""
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    parts = (digest[:8], digest[8:12], f"8{digest[13:16]}", f"8{digest[17:20]}", digest[20:32])
+    return f"urn:uuid:{'-'.join(parts)}"
 
 
 def _address_from_feed(point: Point) -> str:

@@ -1,4 +1,6 @@
-"""Draws the small pictures of the wall: a beam with one interval, and a strip of the last 20."""
+"""Draws the small pictures of the site: of the wall a beam with one interval, and a strip of the
+last 20; and badges, by which other pages link to it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from steelyard.history.entry import KnownReading
+from steelyard.history.question import QuestionHistory
+from steelyard.model.files.printable import printable_xml
 from steelyard.model.units import format_percent
 from steelyard.report.charts.drawing import Drawing
 from steelyard.report.charts.interval import draw_whiskers
 from steelyard.report.charts.scale import Linear, known_ends, reach_of, round_reach
 from steelyard.report.charts.upright import draw_joined
 from steelyard.site.address import margin_text, short_reading
+from steelyard.wording.contrast_text import MARKS
 
 BEAM_WIDTH, STRIP_WIDTH = 300.0, 300.0
 _BEAM_HEIGHT, _STRIP_HEIGHT, _CURVE_HEIGHT = 58.0, 64.0, 190.0
@@ -106,3 +111,46 @@ def reach(readings: Iterable[KnownReading]) -> float:
     every = list(readings)
     needed = reach_of(known_ends(every), max(reading.margin_percent for reading in every))
     return min(round_reach(needed), _MOST_PERCENT)
+
+
+_CHARACTER = 6.7
+_BADGE_TONES = {
+    "slower": "#a3241c",
+    "faster": "#1b6e3c",
+    "equivalent": "#2f5d8a",
+    "inconclusive": "#6b5300",
+    "invalid": "#5d2a77",
+}
+"""Of at least 5:1 against white."""
+_BADGE = Markup(
+    '<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
+    'aria-label="{words}"><title>{words}</title>'
+    '<rect width="{left}" height="20" fill="#4a4f57"/>'
+    '<rect x="{left}" width="{right}" height="20" fill="{tone}"/>'
+    '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" '
+    'text-anchor="middle"><text x="{left_middle}" y="14" textLength="{left_text}" '
+    'lengthAdjust="spacingAndGlyphs">{name}</text><text x="{right_middle}" y="14" '
+    'textLength="{right_text}" lengthAdjust="spacingAndGlyphs">{said}</text></g></svg>\n'
+)
+
+
+def draw_badge(question: QuestionHistory) -> Markup:
+    """`checksums │ ▲ +3.3 % [2.7, 4.0]`; the verdict is a sign and a colour."""
+    newest = question.newest
+    name = newest.entry.study
+    message = f"{MARKS.get(newest.reading.verdict, '?')} {short_reading(newest.reading)}"
+    left, right = (round(len(text) * _CHARACTER) + 14 for text in (name, message))
+    picture = _BADGE.format(
+        width=left + right,
+        left=left,
+        right=right,
+        left_middle=left / 2,
+        right_middle=left + right / 2,
+        left_text=left - 14,
+        right_text=right - 14,
+        name=name,
+        said=message,
+        tone=_BADGE_TONES.get(newest.reading.verdict, "#4a4f57"),
+        words=f"{question.label}: {newest.reading.verdict}, {short_reading(newest.reading)}",
+    )
+    return Markup(printable_xml(picture))

@@ -8,8 +8,7 @@ import pytest
 
 from fleet.matrix.hosts_in_memory import MODIFIED_NS, MemoryHost, MemoryHosts
 from steelyard.fleet.matrix.matrix import ReadMatrix, read_matrix
-from steelyard.fleet.matrix.run import MatrixRun, homes
-from steelyard.fleet.matrix.state import MatrixState
+from steelyard.fleet.matrix.run import MatrixRun, MatrixState, homes
 from steelyard.model.errors import DriverError, RecordError
 from steelyard.record.reader import VERDICT
 

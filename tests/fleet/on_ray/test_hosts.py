@@ -18,8 +18,8 @@ from steelyard.fleet.collecting import collect
 from steelyard.fleet.load_generators.load_agent import machine_facts
 from steelyard.fleet.matrix.matrix import read_matrix
 from steelyard.fleet.matrix.run import MatrixRun, homes
-from steelyard.fleet.on_ray import hosts as of_hosts
-from steelyard.fleet.on_ray.hosts import RayHosts
+from steelyard.fleet.on_ray import cluster as of_cluster
+from steelyard.fleet.on_ray.cluster import RayHosts
 from steelyard.model.errors import DriverError
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'steelyard[fleet]'")
@@ -87,7 +87,7 @@ def test_a_host_with_another_steelyard_is_refused_and_one_that_joins_later_is_le
 ) -> None:
     other = replace(machine_facts(), version="9.9.9")
     with monkeypatch.context() as patch:
-        patch.setattr(of_hosts, "machine_facts", lambda: other)
+        patch.setattr(of_cluster, "machine_facts", lambda: other)
         with pytest.raises(DriverError, match="other versions of Steelyard"):
             RayHosts(cluster.address, print)
     said: list[str] = []
@@ -116,14 +116,14 @@ def _until_joined(node: Any) -> None:
 
 def test_a_agent_may_take_long_to_start(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its first answer is waited for: no weighing is ordered of an agent that is being started."""
-    started = of_hosts._agent_on
+    started = of_cluster._agent_on
 
     def slowly(node: str) -> Any:
         actor = started(node)
         actor.__ray_call__.remote(lambda _: time.sleep(12))
         return actor
 
-    monkeypatch.setattr(of_hosts, "_agent_on", slowly)
+    monkeypatch.setattr(of_cluster, "_agent_on", slowly)
     hosts = RayHosts(cluster.address, print)
     try:
         assert len(hosts.hosts()) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.cli.weighing.sweep import SWEEP
 from steelyard.engines.cache import open_cache
-from steelyard.fleet.matrix.state import MatrixState
+from steelyard.fleet.matrix.run import MatrixState
 from steelyard.history.index import read_history
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.record.epoch import LedgerBalance

@@ -17,8 +17,8 @@ from analysis.turns.made import NS, make_turn
 from steelyard.model.turn import Turn
 from steelyard.record.turns.turn_summary import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import NARROW, WIDE
+from steelyard.report.charts.epochs import PERCENT_LEFT
 from steelyard.report.charts.scale import Linear
-from steelyard.report.charts.settling import PERCENT_LEFT
 from steelyard.report.charts.turns import (
     MOST_POINTS,
     draw_by_distance,

@@ -14,11 +14,10 @@ from steelyard.cli.views.machine.probe_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
-from steelyard.report.charts.probe import picture_of, write_picture
+from steelyard.report.charts.latency import picture_of, write_picture
 from steelyard.telemetry.devices import Devices
-from steelyard.tuning.probe import cached_probe, probing
-from steelyard.tuning.probe.cached_probe import last_probe, save_probe
-from steelyard.tuning.probe.probing import ProbeRequest, probe
+from steelyard.tuning.probe import probing
+from steelyard.tuning.probe.probing import ProbeRequest, last_probe, probe, save_probe
 from tuning.probe.made import figure, found, probe_of, side
 
 QUICK = ProbeRequest(seconds=0.5, ramp_s=0, size_bytes=32 << 20)
@@ -204,7 +203,7 @@ def test_the_last_probe_of_a_device_is_found_again(
     class Beneath:
         top = "nvme0n1"
 
-    monkeypatch.setattr(cached_probe, "devices_beneath", lambda directory: Beneath)
+    monkeypatch.setattr(probing, "devices_beneath", lambda directory: Beneath)
     found = probe_of(*SHOWN)
     assert last_probe(tmp_path, tmp_path) is None
     file = save_probe(found, tmp_path)

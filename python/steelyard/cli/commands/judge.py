@@ -17,7 +17,7 @@ from steelyard.model.errors import UsageError
 if TYPE_CHECKING:
     from steelyard.foreign.comparison import NamedSheet
     from steelyard.foreign.source import SourceText
-    from steelyard.foreign.tools.steelyard_verdict import SavedVerdict
+    from steelyard.foreign.tools.steelyard_output import SavedVerdict
 
 ORDERS = ("random", "alternating", "sequential", "unknown")
 STANDARD_INPUT = "-"

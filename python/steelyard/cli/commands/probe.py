@@ -65,8 +65,7 @@ def probe(
     from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import known_cache, open_cache
-    from steelyard.tuning.probe.cached_probe import age_s, save_probe
-    from steelyard.tuning.probe.probing import ProbeRequest
+    from steelyard.tuning.probe.probing import ProbeRequest, age_s, save_probe
     from steelyard.tuning.probe.probing import probe as run
 
     location = directory or open_cache().root
@@ -82,7 +81,7 @@ def probe(
         )
         probe_file = save_probe(storage_probe, cache)
     if picture is not None:
-        from steelyard.report.charts.probe import write_picture
+        from steelyard.report.charts.latency import write_picture
 
         write_picture(storage_probe, picture)
     if as_json:
@@ -97,7 +96,7 @@ def probe(
 def _stored_probe(location: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
-    from steelyard.tuning.probe.cached_probe import last_probe, why_not_cached
+    from steelyard.tuning.probe.probing import last_probe, why_not_cached
     from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
     require_accessible(location, otherwise=ANOTHER_DIRECTORY)

@@ -207,7 +207,7 @@ def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: boo
     from steelyard.cli.views.factors_view import render_factors
     from steelyard.cli.views.text_layout import hanging, sentence_width, terminal_width
     from steelyard.cli.views.verdict_view import render_verdict, verdict_json
-    from steelyard.report.answer.what_next import gate_lines
+    from steelyard.report.answer.first_page import gate_lines
 
     if as_json:
         typer.echo(verdict_json(verdict))

@@ -19,6 +19,7 @@ from steelyard.model.latency_goal import metric_words
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
+from steelyard.report.answer.first_page import gate_lines, repeating_command
 from steelyard.report.answer.measured import figures, place_text
 from steelyard.report.answer.scripts import (
     plan_reasons,
@@ -27,7 +28,6 @@ from steelyard.report.answer.scripts import (
     statement_rows,
     within_scripts,
 )
-from steelyard.report.answer.what_next import gate_lines, repeating_command
 from steelyard.report.incidents import interruption_text
 from steelyard.report.time_parts import cause_lines
 from steelyard.report.wall_time import took_text

@@ -24,7 +24,7 @@ from steelyard.cli.views.verdict_view import contrast_lines, threat_lines, time_
 from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder
-from steelyard.foreign.tools.steelyard_verdict import JUDGED, SavedVerdict
+from steelyard.foreign.tools.steelyard_output import JUDGED, SavedVerdict
 from steelyard.model.threat import Threat
 from steelyard.model.units import format_digits, format_percent
 from steelyard.record.contrast import JudgedContrast

@@ -17,6 +17,7 @@ from steelyard.model.threat import Threat, ThreatKind
 from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
+from steelyard.report.answer.first_page import next_lines, repeating_command
 from steelyard.report.answer.measured import (
     capacity_limit,
     capacity_rows,
@@ -28,7 +29,6 @@ from steelyard.report.answer.scripts import (
     plan_reasons,
     within_scripts,
 )
-from steelyard.report.answer.what_next import next_lines, repeating_command
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text

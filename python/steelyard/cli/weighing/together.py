@@ -63,7 +63,7 @@ def copying_machines(
         return
     if target is None:
         raise UsageError("several machines load into a server that they reach: name a TARGET")
-    from steelyard.fleet.load_generators.drivers import require_fit
+    from steelyard.fleet.load_generators.client_partition import require_fit
     from steelyard.fleet.load_generators.load_agent import machine_facts
     from steelyard.fleet.on_ray.machines import RayMachines
     from steelyard.fleet.row_copying import LoadMachines

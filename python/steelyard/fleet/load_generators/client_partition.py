@@ -1,21 +1,23 @@
-"""Deals the clients of a plan over machines, numbered over all of them, anew for every seed, and
-makes one answer of those that the machines gave to one slice.
+"""Deals the clients of a plan over machines that fit, numbered over all of them, anew for every
+seed, and makes one answer of those that the machines gave to one slice.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
+from steelyard.engines.access.load_machine import is_local
 from steelyard.fleet.clock_tracking import Offset
+from steelyard.fleet.load_generators.load_agent import LoadMachineFacts
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import DriverError, UsageError
 from steelyard.record.slice import MachineInSlice, ScriptInSlice, TimedStatement, TogetherLine
 
 _SUMS = (
@@ -24,6 +26,46 @@ _SUMS = (
     *("skipped", "unstarted", "over_limit", "connections", "connect_ns", "driver_cpu_ns"),
     "driver_threads_ns",
 )
+
+
+def require_fit(
+    machines: Sequence[LoadMachineFacts],
+    places: Mapping[str, Endpoint],
+    this_machine: LoadMachineFacts,
+) -> None:
+    """DriverError where machines have another Steelyard than this one. UsageError where a place, by
+    the name that it has in messages, listens where they do not reach it."""
+    _require_same_build(machines, this_machine)
+    if any(machine.boot != this_machine.boot for machine in machines):
+        for name, endpoint in places.items():
+            _require_reachable(name, endpoint)
+
+
+def _require_same_build(
+    machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts
+) -> None:
+    unlike = [
+        f"{machine.host}: {machine.version}, {machine.build_profile}"
+        for machine in machines
+        if (machine.version, machine.build_profile)
+        != (this_machine.version, this_machine.build_profile)
+    ]
+    if unlike:
+        raise DriverError(
+            "machines have other versions of Steelyard than this one",
+            detail=f"Here: {this_machine.version}, {this_machine.build_profile}. "
+            f"{'; '.join(unlike)}.",
+            hint="Use one container image, or one wheel, on all of them.",
+        )
+
+
+def _require_reachable(name: str, endpoint: Endpoint) -> None:
+    if is_local(endpoint):
+        raise UsageError(
+            f'load machines cannot reach {name}: it is looked for at "{endpoint.host}", which is '
+            "on this machine",
+            hint="Name the server by an address that all machines reach.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.engines.access.load_machine import end_sessions, is_local
+from steelyard.engines.access.load_machine import end_sessions
 from steelyard.fleet.clock_tracking import ClockTrack, Exchange
 from steelyard.fleet.load_generators.client_partition import (
     MachinePart,
@@ -26,17 +26,16 @@ from steelyard.fleet.load_generators.client_partition import (
     merged,
     plan_of,
     request_of,
+    require_fit,
     shares_of,
 )
 from steelyard.fleet.load_generators.load_agent import (
     DrivenSlice,
     LoadGenerator,
-    LoadMachineFacts,
     OpenedDriver,
     machine_facts,
 )
-from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import DriverError, ServerError, UsageError
+from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.units import NS_PER_S
 
 T = TypeVar("T")
@@ -255,46 +254,6 @@ class DriverGroups:
                 self._running.close()
         finally:
             self._machines.close()
-
-
-def require_fit(
-    machines: Sequence[LoadMachineFacts],
-    places: Mapping[str, Endpoint],
-    this_machine: LoadMachineFacts,
-) -> None:
-    """DriverError where machines have another Steelyard than this one. UsageError where a place, by
-    the name that it has in messages, listens where they do not reach it."""
-    _require_same_build(machines, this_machine)
-    if any(machine.boot != this_machine.boot for machine in machines):
-        for name, endpoint in places.items():
-            _require_reachable(name, endpoint)
-
-
-def _require_same_build(
-    machines: Sequence[LoadMachineFacts], this_machine: LoadMachineFacts
-) -> None:
-    unlike = [
-        f"{machine.host}: {machine.version}, {machine.build_profile}"
-        for machine in machines
-        if (machine.version, machine.build_profile)
-        != (this_machine.version, this_machine.build_profile)
-    ]
-    if unlike:
-        raise DriverError(
-            "machines have other versions of Steelyard than this one",
-            detail=f"Here: {this_machine.version}, {this_machine.build_profile}. "
-            f"{'; '.join(unlike)}.",
-            hint="Use one container image, or one wheel, on all of them.",
-        )
-
-
-def _require_reachable(name: str, endpoint: Endpoint) -> None:
-    if is_local(endpoint):
-        raise UsageError(
-            f'load machines cannot reach {name}: it is looked for at "{endpoint.host}", which is '
-            "on this machine",
-            hint="Name the server by an address that all machines reach.",
-        )
 
 
 @dataclass

@@ -21,7 +21,7 @@ from steelyard.foreign.series import Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.shapes import ShapeNames, read_by_shape
 from steelyard.foreign.tables.table import MOST_COLUMNS, Table
-from steelyard.foreign.tables.unit_column import contradiction
+from steelyard.foreign.tables.word_columns import contradiction
 from steelyard.foreign.vocabulary.heading import Role, heading_of, metric_of
 
 _SHAPES = (

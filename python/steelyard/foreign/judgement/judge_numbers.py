@@ -10,9 +10,11 @@ rows in no order.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from steelyard.analysis.decision.forecast import MOST_EPOCHS, epochs_needed
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
-from steelyard.analysis.two_samples.centres import centres_of
+from steelyard.analysis.two_samples.centres import Centred, centres_of
 from steelyard.analysis.two_samples.replicates import FEWEST_EFFECTIVE
 from steelyard.evaluation.contrast import Contrast, ReplicateFacts
 from steelyard.evaluation.judge_epochs import ends_or_none, percent_or_none
@@ -23,11 +25,7 @@ from steelyard.foreign.judgement.judgement import (
     Judgement,
     NumberContrast,
     NumberDetails,
-)
-from steelyard.foreign.judgement.number_findings import (
-    contrast_findings,
     number_findings,
-    to_measure,
 )
 from steelyard.foreign.judgement.number_sets import (
     ALPHA,
@@ -41,8 +39,13 @@ from steelyard.foreign.judgement.overview import Overview, Pairing, overview_of,
 from steelyard.foreign.judgement.reading import reading_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
+from steelyard.model.units import format_percent, percent_of_log
+from steelyard.wording.row_phrases import as_published, ratio_words
 
 NO_SPREAD = "cannot judge: one value per arm has no spread"
+TYPICAL_SCATTER = (0.01, 0.02, 0.05)
+"""From one repetition to the next: quiet metal of one's own, a tuned cloud machine, a shared one
+(Henning et al., FSE 2025; facts of this project: 0.7 % pinned, 4–7 % left to the scheduler)."""
 
 
 def judge_numbers(
@@ -188,3 +191,144 @@ def _instead(overview: Overview, arm: Series, sets: NumberSets) -> str:
             "order that chance drew (--order random)"
         )
     return ""
+
+
+def contrast_findings(
+    arm: Series,
+    pairing: Pairing,
+    sets: NumberSets,
+    centres: tuple[Centred, ...],
+) -> Iterator[Finding]:
+    """How one contrast was computed: pairing, replicates, visible effect, centres."""
+    correlation = pairing.correlation
+    yield Finding(
+        "pairing",
+        f"{'paired by row' if pairing.paired else 'not paired'}: {pairing.why}",
+        {
+            "paired": pairing.paired,
+            "rank_correlation": _number(correlation.value),
+            "rank_correlation_low": _number(correlation.low),
+            "rank_correlation_high": _number(correlation.high),
+        },
+        arm.arm,
+    )
+    yield Finding(
+        "replicates",
+        _replicates(arm, pairing, sets),
+        {
+            "rows": [part.rows for part in sets.parts],
+            "replicates": [part.count for part in sets.parts],
+            "effective": [part.effective for part in sets.parts],
+            "lag_one": [_number(part.lag_one) for part in sets.parts],
+            "lag_one_limit": [_number(part.lag_one_limit) for part in sets.parts],
+            "widened_by": [part.stretch for part in sets.parts],
+        },
+        arm.arm,
+    )
+    percent = percent_of_log(sets.visible)
+    if math.isfinite(percent) and math.isfinite(sets.sets.main.width):
+        yield Finding(
+            "visible",
+            f"an effect of {_two_digits(percent)} % would be seen in 4 of 5 such measurements; a "
+            "smaller one often not",
+            {"smallest_visible_percent": percent},
+            arm.arm,
+        )
+    if centres:
+        yield _centres(arm, centres)
+
+
+def _centres(arm: Series, centres: tuple[Centred, ...]) -> Finding:
+    return Finding(
+        "centres",
+        ", ".join(f"by the {centre.name} {ratio_words(centre)}" for centre in centres),
+        {
+            "ratios": [
+                {
+                    "of": centre.name,
+                    "estimate_percent": percent_of_log(centre.value),
+                    "low_percent": percent_of_log(centre.low),
+                    "high_percent": percent_of_log(centre.high),
+                }
+                for centre in centres
+            ]
+        },
+        arm.arm,
+    )
+
+
+def _replicates(arm: Series, pairing: Pairing, sets: NumberSets) -> str:
+    noun = "pairs of rows" if pairing.paired else "rows of either arm"
+    counts = sorted({part.count for part in sets.parts})
+    number = " and ".join(str(count) for count in counts)
+    if any(part.batched for part in sets.parts):
+        noun = f"batches of {noun}"
+    sentence = f"the estimate is the mean log ratio of {number} {noun}"
+    if not pairing.paired:
+        sentence = f"the estimate is the difference of the mean logs of {number} {noun}"
+    if arm.grain is Grain.SLICE:
+        sentence += ", each from the totals of its rows"
+    return f"{sentence}{_worth(sets)}; nothing is claimed beyond these rows"
+
+
+def _worth(sets: NumberSets) -> str:
+    """As how many independent rows they count, unless chance drew their order."""
+    if all(part.stretch == 1 for part in sets.parts):
+        return ""
+    finite = [part.lag_one_limit for part in sets.parts if math.isfinite(part.lag_one_limit)]
+    if not finite:
+        return f"; they count as {sets.counted_as} independent ones"
+    limits = dict.fromkeys(f"{limit:.2f}" for limit in finite)
+    return (
+        f"; it is not stated that chance drew their order, so they count as {sets.counted_as} "
+        f"independent ones: a correlation of neighbours of up to {' and '.join(limits)} is likely"
+    )
+
+
+def to_measure(gap: float, margin: float, clients: float | None) -> Finding:
+    """What to measure where one value an arm is all there is; `gap`: the log ratio as given."""
+    percent = f"{format_percent(percent_of_log(gap), 1)}"
+    rows = [
+        (scatter, _repetitions(scatter, abs(gap)), _repetitions(scatter, margin))
+        for scatter in TYPICAL_SCATTER
+    ]
+    listed = "; ".join(
+        f"by {100 * scatter:g} %, {_amount(sign)} for {percent} and {_amount(small)} for "
+        f"±{100 * margin:g} %"
+        for scatter, sign, small in rows
+    )
+    load = f"--set workload.clients={clients:g} " if clients else ""
+    command = (
+        f"steelyard weigh settings {load}--set control.settings.NAME=THIS "
+        "--set arm.settings.NAME=THAT -f SCRIPT --budget 10m"
+    )
+    return Finding(
+        "to measure",
+        "repeat each arm, in random order. So many repetitions tell the difference from zero in 4 "
+        f"of 5 cases: where repetitions scatter {listed}",
+        {
+            "gap_percent_as_given": percent_of_log(gap),
+            "command": command,
+            "repetitions": [
+                {"scatter_percent": 100 * scatter, "for_gap": sign, "for_margin": small}
+                for scatter, sign, small in rows
+            ],
+        },
+    )
+
+
+def _repetitions(scatter: float, gap: float) -> int:
+    return epochs_needed(scatter * math.sqrt(2), gap, balanced=False)
+
+
+def _amount(repetitions: int) -> str:
+    return "more than 10 000" if repetitions >= MOST_EPOCHS else str(repetitions)
+
+
+def _two_digits(value: float) -> str:
+    """Two significant digits, more before the point: `0.36`, `14`, `380`."""
+    return f"{value:.0f}" if value >= 10 else as_published(value, 2)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

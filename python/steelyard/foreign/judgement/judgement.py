@@ -1,23 +1,33 @@
-"""Holds the judgement of a comparison: contrasts as in a weighing, and findings."""
+"""Holds the judgement of a comparison: contrasts as in a weighing, and findings. Those of its rows
+are made here: what they show, whatever they are compared for.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from steelyard.analysis.checks.littles_law import busy_clients
+from steelyard.analysis.decision.sign_flip import Floats
+from steelyard.analysis.two_samples.pairing import FEWEST_ROWS, rank_correlation
+from steelyard.analysis.two_samples.profile import Profile
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.level_steps import steps_of
+from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
 from steelyard.foreign.judgement.overview import Overview
 from steelyard.foreign.judgement.reading import InputReading
 from steelyard.foreign.series import Series
+from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Ends, JudgedContrast
 from steelyard.verdict.contrast_line import judged_line
+from steelyard.wording.row_phrases import as_published, rows_lie, step_words, trend_words
 
 Json = dict[str, Any]
 
@@ -162,3 +172,72 @@ def _finite(figure: Any) -> Any:
     if isinstance(figure, dict):
         return {name: _finite(part) for name, part in figure.items()}
     return [_finite(part) for part in figure] if isinstance(figure, list) else figure
+
+
+def number_findings(overview: Overview) -> Iterator[Finding]:
+    """What the rows show, whatever they are compared for."""
+    if overview.common is not None and overview.common_logs is not None:
+        yield from _levels("", overview.common, overview.common_logs)
+    for arm in overview.comparison.arms:
+        profile = overview.profiles[arm.arm]
+        if overview.common is None:
+            yield from _levels(arm.arm, profile, overview.logs[arm.arm])
+        if profile.outliers:
+            sentence = rows_lie(profile.outliers, arm.arm)
+            rows = [row + 1 for row in profile.outliers[:1000]]
+            yield Finding("outliers", sentence, {"rows": rows}, arm.arm)
+    yield from _shared(overview)
+    yield from _little(overview.comparison)
+    for note in overview.comparison.notes:
+        yield Finding("left out", note, {})
+
+
+def _shared(overview: Overview) -> Iterator[Finding]:
+    """The correlation of the rows of any two of three or more arms."""
+    arms = overview.comparison.arms
+    if overview.common is None or len(arms) < 3 or len(arms[0].values) < FEWEST_ROWS:
+        return
+    pairs = list(combinations(arms, 2))
+    ranks = [rank_correlation(first.values, second.values).value for first, second in pairs]
+    logs = [float(np.corrcoef(overview.logs[a.arm], overview.logs[b.arm])[0, 1]) for a, b in pairs]
+    yield Finding(
+        "shared rows",
+        f"the rows of any two arms correlate, by {min(ranks):.2f} to {max(ranks):.2f} in ranks and "
+        f"{min(logs):.2f} to {max(logs):.2f} in logs".replace(" -", " −"),
+        {"rank_correlations": ranks, "log_correlations": logs},
+    )
+
+
+def _levels(arm: str, profile: Profile, logs: Floats) -> Iterator[Finding]:
+    prefix = f"{arm}: " if arm else "all arms together: "
+    steps = steps_of(profile, logs)
+    if steps:
+        figures = {"steps": [step.to_json() for step in steps]}
+        yield Finding("level steps", prefix + step_words(steps), figures, arm)
+    if profile.trend.beyond(float(DRIFT_TOLERANCE)):
+        trend = profile.trend
+        ends = {
+            f"{name}_percent": percent_of_log(log)
+            for name, log in (("estimate", trend.change), ("low", trend.low), ("high", trend.high))
+        }
+        yield Finding("drift", prefix + trend_words(trend), ends, arm)
+
+
+def _little(comparison: Comparison) -> Iterator[Finding]:
+    for arm, point in comparison.operating_points.items():
+        busy = busy_clients(point.throughput, point.latency_s)
+        implied_ms = 1e3 * point.clients / point.throughput
+        yield Finding(
+            "Little's law",
+            f"{arm}: {point.clients:g} clients at {as_published(point.throughput, 6)} "
+            f"transactions/s mean {as_published(implied_ms, 4)} ms; given are "
+            f"{as_published(1e3 * point.latency_s, 5)} ms, which keep {as_published(busy, 4)} busy",
+            {
+                "clients": point.clients,
+                "throughput": point.throughput,
+                "latency_ms": 1e3 * point.latency_s,
+                "implied_latency_ms": implied_ms,
+                "busy_clients": busy,
+            },
+            arm,
+        )

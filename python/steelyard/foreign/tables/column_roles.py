@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from steelyard.foreign.metric import TIME
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import quoted
-from steelyard.foreign.tables.arm_column import arm_column
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
-from steelyard.foreign.tables.row_conditions import (
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.table_headings import (
     headings_by_content,
+    headings_of,
     is_subject,
     is_swept,
     names_kinds,
     names_versions,
 )
-from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
     TimeColumn,
@@ -31,9 +31,8 @@ from steelyard.foreign.tables.time_column import (
     steady,
     time_column,
 )
-from steelyard.foreign.tables.unit_column import unit_column
+from steelyard.foreign.tables.word_columns import arm_column, unit_column
 from steelyard.foreign.vocabulary.heading import Heading, Role
-from steelyard.foreign.vocabulary.table_headings import headings_of
 from steelyard.foreign.vocabulary.words import CLIENT_WORDS
 from steelyard.model.errors import UsageError
 

@@ -13,7 +13,7 @@ from steelyard.foreign.series import Floats, Series
 from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.unit_column import metric_in, unit_named
+from steelyard.foreign.tables.word_columns import metric_in, unit_named
 from steelyard.model.errors import NumbersError
 
 Metrics = tuple[tuple[Metric, tuple[Series, ...]], ...]

@@ -17,7 +17,7 @@ from steelyard.foreign.tables.factors import factors_of, require_comparable_rows
 from steelyard.foreign.tables.named_arms import steps
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.unit_column import contradiction, unit_named
+from steelyard.foreign.tables.word_columns import contradiction, unit_named
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import unit_of

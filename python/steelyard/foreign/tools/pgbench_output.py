@@ -26,7 +26,7 @@ from steelyard.foreign.series import (
 )
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tools.measured_runs import FIXED_RATE, refuse_rates_alone
-from steelyard.foreign.tools.pgbench_progress import (
+from steelyard.foreign.tools.pgbench_logs import (
     LATENCY_MS,
     RATE,
     ProgressSecond,

@@ -14,8 +14,7 @@ from functools import lru_cache
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.vocabulary import words as known
-from steelyard.foreign.vocabulary.conditions import denominator, subject_of
-from steelyard.foreign.vocabulary.tokens import split_words, tokens_of
+from steelyard.foreign.vocabulary.tokens import denominator, split_words, subject_of, tokens_of
 from steelyard.foreign.vocabulary.units import (
     RATE_UNITS,
     SECONDS,

@@ -1,19 +1,36 @@
 """Words both arms in absolute numbers (what was measured, carried within a limit of latency, and
-what their transactions cost), and the place where they were weighed.
+what their transactions cost), and the place where they were weighed; and draws and words one
+contrast for the page: its interval, its epochs and how it settled.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from steelyard.model.price import money, money_with_ends
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration, format_rate
 from steelyard.record.capacity import Capacity
 from steelyard.record.contrast import ContrastLine, median_throughput
+from steelyard.record.plan import Plan
 from steelyard.record.verdict import Place, Verdict
+from steelyard.report import tables
+from steelyard.report.charts.drawing import HALF, WIDE, both_widths
+from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.percentile_effects import quantile_name
+from steelyard.report.charts.epochs import draw_epochs, draw_settling, percent_span
+from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.tables import amount
-from steelyard.wording.contrast_text import reading_text
+from steelyard.wording.contrast_text import (
+    MARKS,
+    reading_text,
+    scope_text,
+    shown_sentence,
+    truth_text,
+)
 
 QUANTILES = (0.5, 0.95, 0.99)
 TIMES_FROM = 50.0
@@ -140,3 +157,75 @@ def cost_rows(verdict: Verdict) -> list[dict[str, str]]:
         }
         for row in verdict.costs
     ]
+
+
+@dataclass(frozen=True)
+class ShownContrast:
+    """One contrast, ready to be shown."""
+
+    facts: ContrastLine
+    arm: str
+    control: str
+    arm_class: str
+    word: str
+    mark: str
+    sentence: str
+    measured: list[tuple[str, str]]
+    """Both arms in absolute numbers."""
+    scope: str
+    truth: str
+    interval: Markup
+    epochs: Markup | None
+    settling: Markup | None
+    slots: list[int]
+    epoch_rows: list[dict[str, str]]
+    settling_rows: list[dict[str, str]]
+    details: list[tuple[str, str]]
+
+
+def show_contrast(
+    facts: ContrastLine, plan: Plan, classes: Mapping[str, str], verdict: Verdict | None
+) -> ShownContrast:
+    """The contrast in words, pictures and tables; `classes`: arm → its style class."""
+    arm, true = facts.arm, facts.true_percent
+    arm_class = classes.get(arm, "arm1")
+    margin = plan.margin_percent
+    details = facts.details
+    span = percent_span(facts, margin)
+    return ShownContrast(
+        facts=facts,
+        arm=arm,
+        control=facts.control,
+        arm_class=arm_class,
+        word=facts.verdict,
+        mark=MARKS.get(facts.verdict, "?"),
+        sentence=shown_sentence(facts),
+        measured=figures(verdict, facts) if verdict else [],
+        scope=scope_text(facts, shown_layout(plan).counts(facts)),
+        truth=truth_text(facts.truth),
+        interval=both_widths(
+            lambda width: draw_interval(facts, margin, arm_class, width, true), WIDE - 60
+        ),
+        epochs=both_widths(lambda width: draw_epochs(facts, span, margin, arm_class, width), HALF)
+        if details.epochs
+        else None,
+        settling=both_widths(
+            lambda width: draw_settling(
+                facts, span, margin, _planned_looks(plan), arm_class, width
+            ),
+            HALF,
+        )
+        if details.settling
+        else None,
+        slots=sorted({row.slots.get(arm, 0) for row in details.epochs}),
+        epoch_rows=tables.epoch_rows(facts),
+        settling_rows=tables.settling_rows(facts),
+        details=tables.detail_rows(facts),
+    )
+
+
+def _planned_looks(plan: Plan) -> list[tuple[int, str]]:
+    """The planned looks: after which epoch, and what is written there."""
+    if plan.open_ended:
+        return [(plan.epochs, "planned end")]
+    return [(epoch, f"look {number}") for number, epoch in enumerate(plan.decision_epochs, 1)]

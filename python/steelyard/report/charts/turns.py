@@ -13,9 +13,9 @@ from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.record.contrast import PercentInterval
 from steelyard.record.turns.turn_summary import CurveLine, DistanceLine
 from steelyard.report.charts.drawing import CHARACTER, Drawing, number
+from steelyard.report.charts.epochs import PERCENT_LEFT, draw_percent_axis
 from steelyard.report.charts.percentile_effects import draw_effect_axis
 from steelyard.report.charts.scale import Linear, decimals_of
-from steelyard.report.charts.settling import PERCENT_LEFT, draw_percent_axis
 from steelyard.report.charts.upright import draw_rate_grid
 from steelyard.wording.contrast_text import reading_text
 

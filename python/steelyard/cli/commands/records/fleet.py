@@ -131,7 +131,7 @@ def run_matrix(
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix
     from steelyard.fleet.matrix.run import MatrixRun, homes
-    from steelyard.fleet.on_ray.hosts import RayHosts
+    from steelyard.fleet.on_ray.cluster import RayHosts
 
     def say(line: str) -> None:
         typer.echo(line, err=True)

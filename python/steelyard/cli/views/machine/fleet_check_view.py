@@ -15,7 +15,7 @@ from typing import Any
 
 from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
 from steelyard.fleet.collecting import Collected
-from steelyard.fleet.matrix.state import MatrixState
+from steelyard.fleet.matrix.run import MatrixState
 from steelyard.model.readings import LATE_SHARE
 from steelyard.model.units import NS_PER_US, format_duration, format_reading, percent_of_log
 

@@ -1,0 +1,209 @@
+"""Finds the columns of words that name the arm of each row, or the unit of the numbers beside them;
+refuses where several could, and units that contradict each other.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steelyard.foreign.metric import Metric
+from steelyard.foreign.number import is_number
+from steelyard.foreign.source import SourceText, TextPosition, quoted
+from steelyard.foreign.tables.moments import are_dates, are_days
+from steelyard.foreign.tables.named_arms import are_of_one_size, is_among_arms
+from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.units import SECONDS, unit_of
+
+_NEVER = {
+    *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME),
+    *(Role.PARAMETER, Role.COUNTER, Role.OUTCOME),
+}
+_TIME = "time"
+
+
+def arm_column(
+    table: Table, headings: Sequence[Heading], used: set[int], alone: bool
+) -> int | None:
+    """A column that is called so, else the one column of words in which words come again.
+
+    `alone`: whether the table holds all arms; one of several files has one arm, and its words are
+    what its rows are about. NumbersError where several columns could name the arms.
+    """
+    called = _called(table, headings, used, alone)
+    if called is not None:
+        return called
+    if not alone:
+        return None
+    text_columns = [
+        column
+        for column, heading in enumerate(headings)
+        if column not in used
+        and heading.role not in _NEVER
+        and heading.name.strip().lower() != _TIME
+        and table.is_text(column)
+    ]
+    dated = [c for c in text_columns if are_dates(table.columns[c])]
+    # Nights may be the arms, seconds are none.
+    text_columns = [c for c in text_columns if c not in dated or are_days(table.columns[c])]
+    again = [c for c in text_columns if 1 < _distinct(table, c) < table.rows]
+    unnamed = [c for c in again if headings[c].role is not Role.LABEL]
+    labelled = any(headings[column].role is Role.LABEL for column in text_columns)
+    if labelled and not unnamed and _is_wide(table, headings, used):
+        return None
+    if len(unnamed) > 1 or (not unnamed and len(again) > 1):
+        _refuse_several(table, unnamed or again)
+    again = unnamed or again or _settings(table, headings, used)
+    if again:
+        return again[0]
+    repeated = [c for c in text_columns if table.rows > 1 and _distinct(table, c) == 1]
+    rest = [c for c in range(len(headings)) if c not in text_columns and c not in used]
+    metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
+    # Each label once beside a column of one metric: one value an arm.
+    lone = (
+        len(text_columns) == 1
+        and text_columns[0] not in dated
+        and (len(rest) == 1 or (rest and len(metrics) == len(rest)))
+    )
+    return text_columns[0] if lone and not repeated else None
+
+
+def _is_wide(table: Table, headings: Sequence[Heading], settled: set[int]) -> bool:
+    """Whether columns of numbers are arms beside a column of what rows are about: no heading is
+    wholly a metric's, all say the same of them, and they are alike: "query,off (ms),on (ms)"."""
+    roles = (Role.METRIC, Role.STATISTIC, Role.UNKNOWN, Role.ARM)
+    free = [c for c in range(len(headings)) if c not in settled and not table.is_text(c)]
+    columns = [c for c in free if headings[c].role in roles]
+    known = [headings[c] for c in columns if headings[c].role in roles[:2]]
+    kinds = {heading.metric and (heading.metric.name, heading.statistic) for heading in known}
+    alike = len(kinds) == 1 and len(known) == len(columns) if known else True
+    bare = any(not heading.rest for heading in known)
+    return len(columns) > 1 and alike and not bare and are_of_one_size(table, columns)
+
+
+def _settings(table: Table, headings: Sequence[Heading], used: set[int]) -> list[int]:
+    """The only parameter that is in words and differs: "compression" of pglz and lz4."""
+    settings = [
+        column
+        for column, heading in enumerate(headings)
+        if heading.role is Role.PARAMETER
+        and column not in used
+        and table.is_text(column)
+        and 1 < _distinct(table, column) < table.rows
+    ]
+    return settings if len(settings) == 1 else []
+
+
+def _called(table: Table, headings: Sequence[Heading], used: set[int], alone: bool) -> int | None:
+    """The column whose heading says so: of several one of words, and one that differs."""
+    called = [
+        column
+        for column, heading in enumerate(headings)
+        if heading.role is Role.ARM
+        and column not in used
+        and (table.is_text(column) or _version(table, column))
+        and not is_among_arms(table, headings, column)
+    ]
+    several = [c for c in called if _distinct(table, c) > 1]
+    first = {"arm", "arms", "variant", "treatment", "candidate", "group"}
+    several.sort(key=lambda c: headings[c].name.strip().lower() not in first)
+    if len(several) > 1 and alone:
+        surely = headings[several[0]].name.strip().lower() in first
+        if not surely and not _divide_rows_equally(table, several):
+            _refuse_several(table, several)
+    return next(iter(several or called), None)
+
+
+def _divide_rows_equally(table: Table, columns: Sequence[int]) -> bool:
+    """Whether all columns divide the rows in the same way: a name and its version."""
+    distinct = {_distinct(table, c) for c in columns}
+    pairs = len(set(zip(*(table.columns[c] for c in columns), strict=True)))
+    return distinct == {pairs}
+
+
+def _version(table: Table, column: int) -> bool:
+    """Whether numbers can be names of versions: few of them, which come again."""
+    cells = table.columns[column]
+    if not all(is_number(cell) for cell in cells[:1_000]):
+        return True
+    return len(set(cells)) <= max(len(cells) / 2, 2)
+
+
+def _distinct(table: Table, column: int) -> int:
+    return len(set(table.columns[column]))
+
+
+def _refuse_several(table: Table, columns: Sequence[int]) -> None:
+    names = " and ".join(quoted(table.name(column)) for column in columns[:4])
+    raise table.source.error(
+        f"columns {names} could each name the arms",
+        table.spot(0, columns[0]),
+        hint=f"Say which does: --column {shlex.quote(f'arm={table.name(columns[-1])}')}",
+    )
+
+
+_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE, Role.UNKNOWN)
+
+
+def unit_column(table: Table, headings: Sequence[Heading], used: set[int]) -> int | None:
+    """A column of words that is called so, or that holds nothing but units and names no arm."""
+    free = [c for c in range(len(table.columns)) if c not in used and table.is_text(c)]
+    called = next((c for c in free if headings[c].role is Role.UNIT), None)
+    if called is not None:
+        return called
+    for column in free:
+        if headings[column].role is not Role.ARM and all(map(unit_of, set(table.columns[column]))):
+            return column
+    return None
+
+
+def unit_named(table: Table, column: int | None) -> str:
+    """The one unit that a column names, "" where there is no such column; NumbersError with its
+    place where rows are in different units."""
+    if column is None:
+        return ""
+    cells = [cell.strip() for cell in table.columns[column]]
+    units = [unit_of(cell) or cell for cell in cells]
+    for row, unit in enumerate(units):
+        if unit != units[0]:
+            name = shlex.quote(f"arm={table.name(column)}")
+            raise table.source.error(
+                f"mixed units: {cells[row] or 'none'} after {cells[0] or 'none'}",
+                table.spot(row, column),
+                hint=f"Write all rows in one unit; if these are the arms: --column {name}",
+            )
+    return units[0]
+
+
+def metric_in(
+    table: Table, column: int, heading: Heading, behind: str, column_unit: str, *, alone: bool
+) -> Metric:
+    """The metric of a column by its heading, in the unit behind its numbers, or in the one that a
+    column of units names, where the metric can be in it: `alone`, it must be.
+
+    NumbersError with its place where units contradict each other.
+    """
+    name = table.name(column)
+    doubtful = heading.weak and bool(heading.rest) and not (heading.metric and heading.metric.unit)
+    metric = heading.metric if heading.metric is not None and not doubtful else None
+    metric = replace(metric or Metric(name), column=name)
+    measured = heading.role in _MEASURED
+    for unit, must in ((behind, True), (column_unit, alone)):
+        if not unit or (not measured and not must):
+            continue
+        if metric.accepts(unit):
+            metric = metric.overridden(unit, None)
+        elif must or {unit, metric.unit} <= SECONDS.keys():
+            raise contradiction(table.source, table.spot(0, column), unit, metric)
+    return metric
+
+
+def contradiction(
+    source: SourceText, position: TextPosition, unit: str, metric: Metric
+) -> Exception:
+    """The error for numbers in another unit than their metric has."""
+    return source.error(
+        f"mixed units: {unit} for {metric.words}", position, hint="Write all numbers in one unit."
+    )

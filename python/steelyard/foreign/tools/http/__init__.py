@@ -1,1 +1,0 @@
-"""Reads what load generators for HTTP write."""
