@@ -59,7 +59,7 @@ def calibrate(
         if new_ledger:
             raise UsageError("cannot begin a new ledger with a resumed weighing")
 
-    from steelyard.cli.views.calibration_view import render_calibration
+    from steelyard.cli.views.many_arms_view import render_calibration
     from steelyard.cli.views.live_view import open_view
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_view import verdict_json

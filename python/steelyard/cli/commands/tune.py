@@ -225,7 +225,7 @@ def _propose(
 
 
 def _form(profile: TuningProfile, form: own.Form, build: str) -> str:
-    from steelyard.cli.views.machine.profile_view import profile_lines
+    from steelyard.cli.views.storage_view import profile_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql
 

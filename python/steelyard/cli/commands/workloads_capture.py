@@ -95,7 +95,7 @@ class _Writing:
 
     def __call__(self, mix: Mix, source: str, passed: Passed | None = None) -> None:
         """UsageError: nothing is left that could be driven."""
-        from steelyard.cli.views.capture_view import capture_lines, captured_json
+        from steelyard.cli.views.workload_view import capture_lines, captured_json
         from steelyard.cli.views.text_layout import sentence_width
         from steelyard.workloads.capturing.writing import write_workload
 

@@ -1,4 +1,4 @@
-"""Formats the engines found and the contents of the cache."""
+"""Formats what is found on this host: what would spoil a weighing, the engines, and the cache."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from steelyard.cli.views.text_layout import wrapped
 from steelyard.engines.builds.added import is_version
 from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
 from steelyard.engines.local.runs import leftovers, live_runs
@@ -17,12 +18,46 @@ from steelyard.engines.postgres.builds.contrib import contrib_source, has_contri
 from steelyard.engines.postgres.builds.find import DiscoveredBuild
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
+from steelyard.telemetry.doctor.finding import HostFinding, Level
 
+_MARKS: dict[Level, str] = {"warning": "!", "note": "·", "good": "✓", "unseen": "?"}
+_TITLES: dict[Level, str] = {
+    "warning": "would spoil a weighing",
+    "note": "worth knowing",
+    "good": "as it should be",
+    "unseen": "could not be seen",
+}
 _HEADER = ("name", "version", "origin", "flags", "contrib", "builder", "path")
 _MYSQL_HEADER = (
     *("name", "version", "origin", "publisher", "released", "licence", "end of life"),
     *("builder", "path"),
 )
+
+
+def doctor_lines(findings: Sequence[HostFinding], width: int) -> list[str]:
+    """Every finding, by level; advice where there is something to do."""
+    lines = [_summary(findings)]
+    for level, title in _TITLES.items():
+        of_level = [finding for finding in findings if finding.level == level]
+        if of_level:
+            lines += ["", f"{title}:"]
+        for finding in of_level:
+            lines += wrapped(f"- {_MARKS[level]} {finding.name}: {finding.seen}", width, "  ")
+            if level in ("warning", "note"):
+                lines += wrapped(f"  matters for {finding.matters_for}", width, "    ")
+                lines += wrapped(f"  advice: {finding.advice} ({finding.source})", width, "    ")
+    return lines
+
+
+def _summary(findings: Sequence[HostFinding]) -> str:
+    counts = {level: sum(finding.level == level for finding in findings) for level in _TITLES}
+    warnings = counts["warning"]
+    warning_text = f"{warnings or 'no'} warning{'' if warnings == 1 else 's'}"
+    notes, unseen = counts["note"], counts["unseen"]
+    return (
+        f"{warning_text}, {notes} note{'' if notes == 1 else 's'}, "
+        f"{counts['good']} as it should be, {unseen} could not be seen"
+    )
 
 
 def engine_facts(build: DiscoveredBuild, cache: Cache) -> dict[str, Any]:
