@@ -26,7 +26,7 @@ from steelyard.cli.views.interval_chart import (
     tick_labels,
 )
 from steelyard.cli.views.text_layout import wrapped
-from steelyard.cli.views.verdict_view import record_lines, verdict_threats
+from steelyard.cli.views.verdict_parts import record_lines, verdict_threats
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.factors import FactorEffects
 from steelyard.record.verdict import Verdict
