@@ -82,7 +82,7 @@ def tune(
 def _ablate(options: TuneOptions) -> None:
     """Weigh the study, or go on with a weighing of it."""
     from steelyard.cli.commands.weigh import weigh
-    from steelyard.cli.options.ablation import ABLATION, AblationOptions
+    from steelyard.cli.options.arm_options import ABLATION, AblationOptions
 
     if options.resume is not None:
         require_unchanged("a weighing", "tune --ablate", changed=options.changes_study)
