@@ -22,7 +22,7 @@ from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
 from steelyard.foreign.judgement.overview import Overview, Pairing
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.wording.row_phrases import (
+from steelyard.wording.threats.numbers import (
     as_published,
     ratio_words,
     rows_lie,
