@@ -1,12 +1,16 @@
-"""Formats what is found on this host: what would spoil a weighing, the engines, and the cache."""
+"""Formats what is found on hosts: what would spoil a weighing on this one, its engines and cache; and
+of load machines what `steelyard fleet check` measured.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.engines.builds.added import is_version
@@ -17,8 +21,18 @@ from steelyard.engines.postgres.builds.added import added_engines
 from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
 from steelyard.engines.postgres.builds.find import DiscoveredBuild
 from steelyard.model.identity import Identity
-from steelyard.model.units import format_bytes
+from steelyard.model.readings import LATE_SHARE
+from steelyard.model.units import (
+    NS_PER_US,
+    format_bytes,
+    format_duration,
+    format_reading,
+    percent_of_log,
+)
 from steelyard.telemetry.doctor.finding import HostFinding, Level
+
+if TYPE_CHECKING:
+    from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
 
 _MARKS: dict[Level, str] = {"warning": "!", "note": "·", "good": "✓", "unseen": "?"}
 _TITLES: dict[Level, str] = {
@@ -169,3 +183,103 @@ def cache_lines(facts: dict[str, Any]) -> list[str]:
     if facts["leftovers"]:
         lines.append("  the next weighing removes it, or `steelyard engines clear` now")
     return lines
+
+
+def check_lines(check: ClusterCheck) -> Iterator[str]:
+    """A table of the load machines, line by line."""
+    for link in check.links:
+        yield f"{link.name}: {link.facts.processors} processors, steelyard {link.facts.version}"
+        trips = " / ".join(format_duration(link.round_trip_ns(share)) for share in (0.5, 0.99, 1.0))
+        yield f"  round trip   {trips} (median, 99th percentile, longest)"
+        drift = link.drift
+        yield (
+            f"  clock        known within ±{format_duration(link.offset.bound_ns)}; drifts "
+            f"{drift.ns_per_s / 1000:+.1f} ± {drift.bound_ns_per_s / 1000:.1f} ppm"
+        )
+        yield from _network(link)
+    if check.load is not None:
+        yield from _load(check.load)
+    yield f"took {check.seconds:.0f} s"
+
+
+def _network(link: LinkCheck) -> Iterator[str]:
+    for name, (counted, bytes_per_s) in link.sent.items():
+        speed = "" if bytes_per_s is None else f" of a link of {bytes_per_s / 125e6:g} Gbit/s"
+        yield (
+            f"  {name:<12} {counted.rx_bytes / 1e6:.1f} MB in, {counted.tx_bytes / 1e6:.1f} MB "
+            f"out{speed}; {counted.faults} damaged or dropped"
+        )
+
+
+def _load(load: LoadCheck) -> Iterator[str]:
+    yield f"equal arms, {load.slices} slices of 200 ms, {load.clients} clients"
+    for name, rate in load.transactions_per_s.items():
+        share = load.processor_share[name]
+        yield f"  {name}: {rate:.0f} transactions/s, {share:.0%} of its processors"
+    verdict = "within" if load.apart_share <= LATE_SHARE else "MORE THAN"
+    yield (
+        f"  began apart  {format_duration(load.apart_share * 200e6)} at most in 19 of 20 slices: "
+        f"{verdict} {LATE_SHARE:.0%} of a slice"
+    )
+    yield f"  arm to arm   {_arm_to_arm(load)}"
+
+
+def _arm_to_arm(load: LoadCheck) -> str:
+    low, high = load.ratio.low, load.ratio.high
+    if not math.isfinite(high - low):
+        return "not known: both arms worked in fewer than two blocks"
+    middle, *ends = (percent_of_log(log_ratio) for log_ratio in ((low + high) / 2, low, high))
+    return f"{format_reading(middle, *ends)} over blocks of one epoch"
+
+
+def check_json(check: ClusterCheck) -> str:
+    """The object of `fleet check --json`."""
+    facts = {
+        "seconds": check.seconds,
+        "machines": [_link_json(link) for link in check.links],
+        "load": None if check.load is None else _load_json(check.load),
+    }
+    return json.dumps(facts)
+
+
+def _load_json(load: LoadCheck) -> dict[str, Any]:
+    low, high = (
+        percent_of_log(end) if math.isfinite(end) else None
+        for end in (load.ratio.low, load.ratio.high)
+    )
+    return {
+        "slices": load.slices,
+        "clients": load.clients,
+        "apart_us_p95": load.apart_share * 200_000,
+        "apart_share_p95": load.apart_share,
+        "low_percent": low,
+        "high_percent": high,
+        "transactions_per_second": load.transactions_per_s,
+        "processor_share": load.processor_share,
+    }
+
+
+def _link_json(link: LinkCheck) -> dict[str, Any]:
+    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {
+        "name": link.name,
+        "host": link.facts.host,
+        "processors": link.facts.processors,
+        "version": link.facts.version,
+        "round_trip_us": {
+            name: link.round_trip_ns(share) / NS_PER_US for name, share in shares.items()
+        },
+        "offset_ns": round(link.offset.value_ns),
+        "offset_bound_ns": round(link.offset.bound_ns),
+        "drift_ppm": link.drift.ns_per_s / 1000,
+        "drift_bound_ppm": link.drift.bound_ns_per_s / 1000,
+        "network": {
+            name: {
+                "rx_bytes": counted.rx_bytes,
+                "tx_bytes": counted.tx_bytes,
+                "faults": counted.faults,
+                "link_bytes_per_s": bytes_per_s,
+            }
+            for name, (counted, bytes_per_s) in link.sent.items()
+        },
+    }

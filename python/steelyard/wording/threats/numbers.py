@@ -1,5 +1,5 @@
-"""Says what is seen of numbers from elsewhere: order, dependence, steps, rows far out, load; with the
-phrases for rows, steps, drift and ratios that findings have too.
+"""Says what is seen of numbers from elsewhere: order, dependence, steps, rows far out, load; with
+the phrases for rows, steps, drift and ratios that findings have too.
 """
 
 from __future__ import annotations

@@ -1,21 +1,30 @@
-"""Formats records beside each other for a terminal: the comparison of two, and a trend, a row a
-weighing on one scale and every step in words.
+"""Formats records beside each other for a terminal: the comparison of two, a trend with every step
+in words, a question as many hosts answer it, and the ranking of machines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from steelyard.cli.views.history.list_view import reading_words
 from steelyard.cli.views.text_layout import broken
+from steelyard.fleet.hosts import Across
+from steelyard.fleet.machine_words import (
+    alone_words,
+    cost_text,
+    currencies_text,
+    place_text,
+    throughput_text,
+)
+from steelyard.fleet.machines import Ranked, WhichMachine
 from steelyard.history.compare import ComparedPair, FactDifference, RecordComparison
 from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.history.trend import QuestionTrend
 from steelyard.model.errors import UsageError
 from steelyard.model.files.shortened import apart
-from steelyard.model.units import counted
+from steelyard.model.units import counted, format_reading
 from steelyard.report.charts.scale import known_ends
 from steelyard.wording.contrast_text import reading_text
 
@@ -175,3 +184,49 @@ def _drawn(ends: tuple[float | None, float | None, float | None], reach: float, 
         )
         row[at(middle)] = "●"
     return "".join(row)
+
+
+def fleet_lines(answers: Sequence[Across]) -> Iterator[str]:
+    """A question, its hosts, and the sentence; then what is left out."""
+    for answer in answers:
+        if not answer.hosts:
+            continue
+        yield answer.title
+        for host in answer.hosts:
+            read = host.point.reading
+            interval = format_reading(read.estimate_percent, read.low_percent, read.high_percent)
+            yield f"  {read.verdict:<12}  {interval:<28}  {host.machine}"
+        yield f"  {answer.sentence}"
+        yield ""
+    for host, why in (left for answer in answers for left in answer.left_out):
+        yield f"left out: {host.point.entry.path}: {why}"
+
+
+def machine_lines(ranking: WhichMachine) -> Iterator[str]:
+    """Each group with several machines, by throughput and by cost; then what is not compared."""
+    several = [row for row in ranking.groups if len(row.by_throughput) > 1]
+    for group in several:
+        yield f"{group.metric}: {group.words}"
+        yield "  by transactions a second"
+        yield from _rank_rows(group.by_throughput, throughput_text)
+        if group.by_cost:
+            yield "  by the cost of a million transactions"
+            yield from _rank_rows(group.by_cost, cost_text)
+        if currencies := currencies_text(group):
+            yield f"  {currencies}"
+        if group.without_price:
+            yield f"  without a price, in no ranking by cost: {', '.join(group.without_price)}"
+        yield ""
+    alone = [row for row in ranking.groups if len(row.by_throughput) == 1]
+    for group in alone:
+        yield f"not compared: {alone_words(group, several[0] if several else None)}"
+    for record, why in ranking.left_out:
+        yield f"left out: {record}: {why}"
+
+
+def _rank_rows(ranked: Sequence[Ranked], text: Callable[[Ranked], str]) -> Iterator[str]:
+    for place, row in enumerate(ranked):
+        kind = f" ({row.machine.kind})" if row.machine.kind else ""
+        doubts = f"; doubts: {', '.join(row.machine.doubts)}" if row.machine.doubts else ""
+        yield f"  {place + 1}. {text(row):<30}  {place_text(row, place)}"
+        yield f"     {row.machine.name}{kind}{doubts}"
