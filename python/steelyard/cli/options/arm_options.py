@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.model.errors import UsageError
-from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.change import Change
 from steelyard.study.naming import clean_name, what_differs, with_names
@@ -22,6 +20,7 @@ from steelyard.study.read import names_arm, read_study
 from steelyard.study.study import Study
 
 if TYPE_CHECKING:
+    from steelyard.cli.options.tune_options import TuneOptions
     from steelyard.engines.intake import Neutralised
 
 CONF = "conf="
@@ -179,46 +178,36 @@ def _conf_file(option: str | None) -> Path | None:
     )
 
 
-@dataclass(frozen=True)
-class AblationOptions:
-    """What was asked for on the command line; None: as the study has it."""
+def ablation_changes(options: TuneOptions, overrides: Sequence[str]) -> list[str]:
+    """Overrides for the options of `tune --ablate`, and after them those given, which lie above.
 
-    study: str | None
-    profile: ProfileName | None
-    work: WorkKind | None
-    memory: str | None
-    """The cap on each arm's server, a size."""
-    version: str | None
-    bindir: Path | None
+    UsageError: the study takes no profile apart.
+    """
+    name = options.study or ABLATION
+    study = read_study(name, overrides)
+    if all(arm.profile is None for arm in study.every_arm):
+        raise UsageError(
+            f'cannot ablate with study "{name}": none of its arms has a profile',
+            hint='Give its arms one: profile = { name = "ours", without = ["log"] }.',
+        )
+    changes: list[str] = [] if options.memory is None else [Change("memory", options.memory)]
+    changes += _of_ablation(options, "control", study.control)
+    for arm in study.arms:
+        changes += _of_ablation(options, f"arm.{arm.name}", arm)
+    return [*changes, *overrides]
 
-    def changes(self, overrides: Sequence[str]) -> list[str]:
-        """Overrides for them, and after them those given, which lie above.
 
-        UsageError: the study takes no profile apart.
-        """
-        name = self.study or ABLATION
-        study = read_study(name, overrides)
-        if all(arm.profile is None for arm in study.every_arm):
-            raise UsageError(
-                f'cannot ablate with study "{name}": none of its arms has a profile',
-                hint='Give its arms one: profile = { name = "ours", without = ["log"] }.',
-            )
-        changes: list[str] = [] if self.memory is None else [Change("memory", self.memory)]
-        changes += self._arm("control", study.control)
-        for arm in study.arms:
-            changes += self._arm(f"arm.{arm.name}", arm)
-        return [*changes, *overrides]
+def _of_ablation(options: TuneOptions, key: str, arm: Arm) -> Iterator[str]:
+    if arm.profile is not None and (options.profile or options.work):
+        yield Change(f"{key}.profile", _profile_choice(options, arm.profile))
+    if options.version is not None:
+        yield Change(f"{key}.version", options.version)
+    if options.bindir is not None:
+        yield Change(f"{key}.bindir", str(options.bindir.resolve()))
 
-    def _arm(self, key: str, arm: Arm) -> Iterator[str]:
-        if arm.profile is not None and (self.profile or self.work):
-            yield Change(f"{key}.profile", self._choice(arm.profile))
-        if self.version is not None:
-            yield Change(f"{key}.version", self.version)
-        if self.bindir is not None:
-            yield Change(f"{key}.bindir", str(self.bindir.resolve()))
 
-    def _choice(self, choice: ProfileChoice) -> dict[str, object]:
-        """The arm's profile with what was named in place of its own."""
-        work = self.work or choice.work
-        worked = {} if work is None else {"work": work}
-        return {"name": self.profile or choice.name, **worked, "without": list(choice.without)}
+def _profile_choice(options: TuneOptions, choice: ProfileChoice) -> dict[str, object]:
+    """The arm's profile with what was named in place of its own."""
+    work = options.work or choice.work
+    worked = {} if work is None else {"work": work}
+    return {"name": options.profile or choice.name, **worked, "without": list(choice.without)}

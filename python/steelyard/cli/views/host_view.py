@@ -1,4 +1,4 @@
-"""Formats what is found on hosts: what would spoil a weighing on this one, its engines and cache; and
+"""Formats what is found on hosts: what would spoil a weighing on this one, its engines and cache;
 of load machines what `steelyard fleet check` measured.
 """
 
