@@ -31,6 +31,8 @@ MOST_WORDS = 160
 """Statements, and characters of each, that a threat names."""
 MOST_FLIPS = 2
 """Flips of each."""
+_HOW = {"light": "lightly", "heavy": "heavily"}
+_AS_SAID = 'the study says bound = "storage"'
 
 
 def _machine_changed(observed: inspected.MachineChanged) -> str:
@@ -112,9 +114,6 @@ def _torn(observed: PagesMayTear) -> str:
     return f"{observed.arm} has {off}, which does not promise whole pages"
 
 
-_HOW = {"light": "lightly", "heavy": "heavily"}
-
-
 def _stolen(observed: seen.ProcessorTimeStolen) -> str:
     return f"{observed.share:.1%} of processor time was stolen by other guests"
 
@@ -191,9 +190,6 @@ def _symptom(symptom: seen.HeatSymptom | seen.FailureSymptom) -> str:
             return f"found {errors} media error{'' if errors == 1 else 's'}"
         case seen.DriveWarning(_, warning, new):
             return f"warns: {warning}{'' if new else ', as it did before the weighing'}"
-
-
-_AS_SAID = 'the study says bound = "storage"'
 
 
 def _hardly_read(observed: HardlyRead) -> str:

@@ -58,6 +58,8 @@ _EXPECTED = {
     "fits": "fit into shared buffers",
 }
 _TIMES = {1: "once", 2: "twice"}
+_AT_END = {"slowest": "did not keep", "fastest": "kept"}
+"""End of the rates of a search → what the arm did there."""
 
 
 def _not_begun(observed: ArrivalsNotBegun) -> str:
@@ -165,10 +167,6 @@ def _databases_of_one_server(_: DatabasesOfOneServer) -> str:
 
 def _servers_of_their_own(_: ServersOfTheirOwn) -> str:
     return "each arm is a running server of its own"
-
-
-_AT_END = {"slowest": "did not keep", "fastest": "kept"}
-"""End of the rates of a search → what the arm did there."""
 
 
 def _rate_is_bound(observed: RateIsBound) -> str:
