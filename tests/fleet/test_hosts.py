@@ -13,7 +13,7 @@ import pytest
 
 from history.made import DAY, change, change_contrast, keep_record, readings
 from steelyard.analysis.decision.sign_flip import confidence_set
-from steelyard.cli.views.history.fleet_view import fleet_lines
+from steelyard.cli.views.history.comparison_view import fleet_lines
 from steelyard.fleet.hosts import Across, across
 from steelyard.history.index import read_history
 from steelyard.history.question import questions_of

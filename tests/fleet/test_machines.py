@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from history.made import DAY, change, change_contrast, keep_record
 from steelyard.cli.commands.records.fleet import sub
-from steelyard.cli.views.history.fleet_view import machine_lines
+from steelyard.cli.views.history.comparison_view import machine_lines
 from steelyard.fleet.machines import WhichMachine, which_machine
 from steelyard.fleet.prices import read_prices
 from steelyard.history.index import read_history

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.views.calibration_view import render_calibration
+from steelyard.cli.views.many_arms_view import render_calibration
 from steelyard.model.errors import RecordError
 from steelyard.record.ledger import Ledger
 from steelyard.record.record import Record

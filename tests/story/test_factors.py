@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.views.factors_view import render_factors
 from steelyard.cli.views.live_view import PlainView
+from steelyard.cli.views.many_arms_view import render_factors
 from steelyard.record.reader import read_recorded, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.verdict import Verdict

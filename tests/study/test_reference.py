@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from steelyard.study.answer import DecisionRule
 from steelyard.study.arm import Arm, Weight
 from steelyard.study.budget import Budget, FixedCount
-from steelyard.study.metric import DecisionRule
 from steelyard.study.study import Study, WorkloadChoice
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "studies.md"

@@ -31,8 +31,9 @@ COMPOSITION_POINTS = {
     PACKAGE + "cli/options/arm_options.py": "reads a postgresql.conf",
     PACKAGE + "cli/options/source_options.py": "takes a base backup of a running server",
     PACKAGE + "cli/options/weigh_options.py": "compares two directories of programs",
-    PACKAGE + "cli/views/engine_view.py": "lists builds",
+    PACKAGE + "cli/views/host_view.py": "lists builds",
     PACKAGE + "cli/views/upgrades/": "words an upgrade of PostgreSQL",
+    PACKAGE + "cli/weighing/upgrade.py": "weighs what an upgrade of PostgreSQL changes",
     PACKAGE + "integrity/": "reads and damages PostgreSQL's own files",
 }
 """Files and rooms that may import the adapter, and for what."""

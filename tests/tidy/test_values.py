@@ -20,7 +20,7 @@ EDGES = {
     "record/upgrade.py": "changes the JSON of format 1 before it is checked",
     "record/environment.py": "the workload, which is shown key by key",
     "cli/views/drilled.py": "what `drill --json` prints",
-    "cli/views/engine_view.py": "makes what `engines --json` prints",
+    "cli/views/host_view.py": "makes what `engines --json` prints",
     "cli/views/workload_view.py": "makes what `workloads --json` prints",
     "report/drill.py": "the drills' results, which validation keeps as JSON",
 }

@@ -18,7 +18,7 @@ from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.report.charts.drawing import CHARACTER, Drawing, save
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log
-from steelyard.wording.row_phrases import as_published
+from steelyard.wording.threats.numbers import as_published
 
 WIDTH = 920
 INTERVAL_HEIGHT = 150

@@ -16,12 +16,11 @@ from steelyard.study.address import (
     require_archivable,
     require_reachable,
 )
-from steelyard.study.answer import Answer, Group
+from steelyard.study.answer import Answer, DecisionRule, Group, require_prices, require_searchable
 from steelyard.study.arm import Arm, Defaults, Level, Weight, same_by_levels, shown_sql
 from steelyard.study.budget import Budget, TurnBounds
 from steelyard.study.disk import DiskRates
 from steelyard.study.factors import Factorial, Fraction, factorial
-from steelyard.study.metric import DecisionRule, require_prices, require_searchable
 from steelyard.study.reaching.pooler import pooler_words, require_poolable
 from steelyard.study.reaching.replication import (
     differing_settings,

@@ -10,7 +10,7 @@ import pytest
 from driver.conftest import server
 from driver.served import Server
 from fleet.load_generators.false_clock import FarAgent, FarMachines
-from steelyard.cli.views.machine.fleet_check_view import check_json, check_lines
+from steelyard.cli.views.host_view import check_json, check_lines
 from steelyard.fleet.checking import check as of_check
 from steelyard.fleet.checking.check import ClusterCheck, LoadCheck, check
 from steelyard.model.estimate import UNBOUNDED, Interval

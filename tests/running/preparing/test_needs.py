@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from steelyard.cli.options import weigh_options
+from steelyard.cli.options import study_resolution
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import MissingFeature
 from steelyard.engines.mysql.settings import SETTING_RULES
@@ -92,12 +92,12 @@ def test_the_bundle_is_weighed_by_what_it_has(
 ) -> None:
     monkeypatch.setattr(kernel, "io_uring_refusal", lambda: ("forbidden", "sysctl"))
     whole = read_study("io-method")
-    study = weigh_options.resolve_arms(whole, None)
+    study = study_resolution.resolve_arms(whole, None)
     assert [arm.name for arm in study.arms] == ["sync", "worker-8", "worker-16", "worker-32"]
     assert 'arm "io_uring" is left out: ' in capsys.readouterr().err
     alone = whole.model_copy(update={"arms": whole.arms[-1:]})
     with pytest.raises(UsageError, match="no arm of study io-method is left") as refused:
-        weigh_options.resolve_arms(alone, None)
+        study_resolution.resolve_arms(alone, None)
     assert refused.value.hint
 
 

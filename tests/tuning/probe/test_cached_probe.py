@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.machine.probe_view import notes
+from steelyard.cli.views.storage_view import notes
 from steelyard.record.environment import Environment
 from steelyard.telemetry.devices import Devices
 from steelyard.tuning.probe import probing

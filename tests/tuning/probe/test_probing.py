@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from steelyard.cli.views.machine.probe_view import notes, probe_lines
+from steelyard.cli.views.storage_view import notes, probe_lines
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines, captured_json
+from steelyard.cli.views.workload_view import capture_lines, captured_json
 from steelyard.workloads.capturing.entries import read_entries
 from steelyard.workloads.capturing.ledger import CaptureLedger
 from steelyard.workloads.capturing.mix import mix_of

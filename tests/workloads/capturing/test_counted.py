@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.views.capture_view import capture_lines, captured_json
+from steelyard.cli.views.workload_view import capture_lines, captured_json
 from steelyard.engines.postgres.sql.capture_source import ColumnStatistics, CountedStatement
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome

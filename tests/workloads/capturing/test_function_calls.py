@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines
+from steelyard.cli.views.workload_view import capture_lines
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.writing import write_workload

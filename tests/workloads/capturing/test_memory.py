@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines, captured_json
+from steelyard.cli.views.workload_view import capture_lines, captured_json
 from steelyard.workloads.capturing import memory, mix, transactions
 from steelyard.workloads.capturing import statements as reading
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome

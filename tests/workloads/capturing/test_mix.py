@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.cli.views.capture_view import capture_lines, captured_json
+from steelyard.cli.views.workload_view import capture_lines, captured_json
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing import mix as mixing
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome

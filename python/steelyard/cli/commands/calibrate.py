@@ -45,7 +45,8 @@ def calibrate(
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
     from steelyard.cli.options.address_options import require_agreed
-    from steelyard.cli.options.weigh_options import changes_of, repeating_command, resumed_study
+    from steelyard.cli.options.study_resolution import resumed_study
+    from steelyard.cli.options.weigh_options import changes_of, repeating_command
     from steelyard.study.calibration import lay_out, parse_weight
 
     require_own_place(STUDY, resume, seed, record)
@@ -59,8 +60,8 @@ def calibrate(
         if new_ledger:
             raise UsageError("cannot begin a new ledger with a resumed weighing")
 
-    from steelyard.cli.views.calibration_view import render_calibration
     from steelyard.cli.views.live_view import open_view
+    from steelyard.cli.views.many_arms_view import render_calibration
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.cli.views.verdict_view import verdict_json
     from steelyard.cli.weighing.campaign import resumable_by
@@ -99,7 +100,7 @@ def calibrate(
 def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False) -> Study:
     """The study of a calibration. UsageError: it would write at an address."""
     from steelyard.cli.options.address_options import agreed_at_address
-    from steelyard.cli.options.weigh_options import resolve_profiles
+    from steelyard.cli.options.study_resolution import resolve_profiles
     from steelyard.study.read import read_study
     from steelyard.workloads.loading.imported_data import resolve_source
     from steelyard.workloads.reading.resolved import resolve_workload

@@ -58,7 +58,7 @@ def doctor(
     Nothing is changed: it prints. Exit status 1: there is a warning.
     """
     from steelyard.cli.options.sizes import size_option
-    from steelyard.cli.views.machine.doctor_view import doctor_lines
+    from steelyard.cli.views.host_view import doctor_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import cache_root
     from steelyard.telemetry.doctor.examine import findings, sample_recent_load

@@ -54,7 +54,7 @@ def list_engines(
     bindir: list[Path] | None = _BINDIR, account: str | None = _AS, as_json: bool = _JSON
 ) -> None:
     """List the engines found, and what the cache holds."""
-    from steelyard.cli.views import engine_view as view
+    from steelyard.cli.views import host_view as view
     from steelyard.engines.cache import known_cache
     from steelyard.engines.mysql.builds import added as mysql_added
     from steelyard.engines.mysql.builds import find as mysql
@@ -154,7 +154,7 @@ _BROUGHT = {
 def _listed(name: str) -> tuple[dict[str, Any], str] | None:
     """Facts and version of an engine by the name that `steelyard engines` lists; None: it lists
     none."""
-    from steelyard.cli.views.engine_view import engine_facts, mysql_facts
+    from steelyard.cli.views.host_view import engine_facts, mysql_facts
     from steelyard.engines.cache import known_cache
     from steelyard.engines.mysql.builds import find as mysql
     from steelyard.engines.postgres.builds.find import discovered
@@ -192,7 +192,7 @@ def _use(name: str) -> str:
 
 def _add_postgres(what: str | Path, name: str | None, account: str | None) -> Added:
     """Add a version of PostgreSQL, or the build in a directory."""
-    from steelyard.cli.views.engine_view import engine_facts
+    from steelyard.cli.views.host_view import engine_facts
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
     from steelyard.engines.postgres.builds.added import add_directory, add_published
@@ -213,7 +213,7 @@ def _add_postgres(what: str | Path, name: str | None, account: str | None) -> Ad
 
 def _add_mysql(what: str | Path, name: str | None, account: str | None) -> Added:
     """Add MySQL or MariaDB by name, or the build in a directory."""
-    from steelyard.cli.views.engine_view import mysql_facts
+    from steelyard.cli.views.host_view import mysql_facts
     from steelyard.engines.account import choose_account
     from steelyard.engines.cache import open_cache
     from steelyard.engines.mysql.builds.added import add_directory, add_product

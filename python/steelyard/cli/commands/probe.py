@@ -62,7 +62,7 @@ def probe(
     It works on files of its own, and removes them. Later weighings on the device show its figures.
     """
     from steelyard.cli.options.sizes import size_option
-    from steelyard.cli.views.machine.probe_view import probe_json, probe_lines
+    from steelyard.cli.views.storage_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import known_cache, open_cache
     from steelyard.tuning.probe.probing import ProbeRequest, age_s, save_probe

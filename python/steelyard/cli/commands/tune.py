@@ -82,7 +82,7 @@ def tune(
 def _ablate(options: TuneOptions) -> None:
     """Weigh the study, or go on with a weighing of it."""
     from steelyard.cli.commands.weigh import weigh
-    from steelyard.cli.options.ablation import ABLATION, AblationOptions
+    from steelyard.cli.options.arm_options import ABLATION, ablation_changes
 
     if options.resume is not None:
         require_unchanged("a weighing", "tune --ablate", changed=options.changes_study)
@@ -97,17 +97,9 @@ def _ablate(options: TuneOptions) -> None:
     )
     options.refuse(SOUGHT, "--search")
     size_option("--memory", options.memory)
-    ablation = AblationOptions(
-        options.study,
-        options.profile,
-        options.work,
-        options.memory,
-        options.version,
-        options.bindir,
-    )
     weigh(
         options.study or ABLATION,
-        overrides=ablation.changes(_changes(options)),
+        overrides=ablation_changes(options, _changes(options)),
         budget=options.budget,
         seed=options.seed,
         record=options.record,
@@ -225,7 +217,7 @@ def _propose(
 
 
 def _form(profile: TuningProfile, form: own.Form, build: str) -> str:
-    from steelyard.cli.views.machine.profile_view import profile_lines
+    from steelyard.cli.views.storage_view import profile_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.tuning.profile.advice import as_arm, as_configuration, as_sql
 

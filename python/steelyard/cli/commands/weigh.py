@@ -204,7 +204,7 @@ def _publish(
 
 
 def _show(verdict: Verdict, conditions: Sequence[FailCondition], *, as_json: bool) -> None:
-    from steelyard.cli.views.factors_view import render_factors
+    from steelyard.cli.views.many_arms_view import render_factors
     from steelyard.cli.views.text_layout import hanging, sentence_width, terminal_width
     from steelyard.cli.views.verdict_view import render_verdict, verdict_json
     from steelyard.report.answer.first_page import gate_lines

@@ -8,11 +8,10 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.cli.options import capture_parameters as parameter
 from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,23 +20,73 @@ if TYPE_CHECKING:
     from steelyard.workloads.capturing.mix import Mix
     from steelyard.workloads.capturing.writing import ErrorsOf
 
+Output = Annotated[
+    Path, typer.Option("-o", "--output", metavar="FOLDER", help="The workload that is made.")
+]
+Logs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="LOG...", help="Logs of any format, packed or not. Or one DSN: its counters."
+    ),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PORT", help="No log: pass clients of this port through, and record them."
+    ),
+]
+To = Annotated[
+    str | None, typer.Option(metavar="DSN", help="The server that they are passed through to.")
+]
+Length = Annotated[
+    str | None,
+    typer.Option("--for", metavar="DURATION", help="How long; default: until Ctrl-C."),
+]
+Certificate = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Of the port, for clients that encrypt.")
+]
+Key = Annotated[Path | None, typer.Option(metavar="FILE", help="Its private key.")]
+Prefix = Annotated[
+    str | None,
+    typer.Option(metavar="PREFIX", help="log_line_prefix of a stderr log, if not a usual one."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of logs that are not UTF-8: LATIN1, WIN1252, EUC_JP."),
+]
+Database = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Only what was done in this database.")
+]
+Server = Annotated[
+    str | None,
+    typer.Option(metavar="DSN", help="Leave out what this server cannot prepare; runs nothing."),
+]
+Writes = Annotated[
+    bool, typer.Option("--writes", help="Also transactions that write; for clones only.")
+]
+Redact = Annotated[bool, typer.Option("--redact", help="Hash texts, the same one always alike.")]
+Most = Annotated[
+    int, typer.Option("--most", min=1, max=999, help="Kinds: those that take most time.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
 
 def capture(
-    output: parameter.Output,
-    logs: parameter.Logs = None,
-    listen: parameter.Listen = None,
-    to: parameter.To = None,
-    length: parameter.Length = None,
-    certificate: parameter.Certificate = None,
-    key: parameter.Key = None,
-    prefix: parameter.Prefix = None,
-    encoding: parameter.Encoding = None,
-    database: parameter.Database = None,
-    server: parameter.Server = None,
-    writes: parameter.Writes = False,
-    redact: parameter.Redact = False,
-    most: parameter.Most = 50,
-    as_json: parameter.AsJson = False,
+    output: Output,
+    logs: Logs = None,
+    listen: Listen = None,
+    to: To = None,
+    length: Length = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    prefix: Prefix = None,
+    encoding: Encoding = None,
+    database: Database = None,
+    server: Server = None,
+    writes: Writes = False,
+    redact: Redact = False,
+    most: Most = 50,
+    as_json: AsJson = False,
 ) -> None:
     """Make a workload of a log: each kind of transaction a script with its weight and values.
 
@@ -96,8 +145,8 @@ class _Writing:
 
     def __call__(self, mix: Mix, source: str, passed: Passed | None = None) -> None:
         """UsageError: nothing is left that could be driven."""
-        from steelyard.cli.views.capture_view import capture_lines, captured_json
         from steelyard.cli.views.text_layout import sentence_width
+        from steelyard.cli.views.workload_view import capture_lines, captured_json
         from steelyard.workloads.capturing.writing import write_workload
 
         captured = write_workload(

@@ -1,9 +1,11 @@
-"""Turns `--control` and `--arm` into overrides of a study: a configuration file, or a build."""
+"""Turns options that say what arms are into overrides of a study: `--control` and `--arm` (a
+configuration file, or a build), and those of `tune --ablate`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,16 +13,18 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.model.errors import UsageError
-from steelyard.study.arm import Arm
+from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.change import Change, key_of, setting_name, short_key
 from steelyard.study.naming import clean_name, what_differs, with_names
-from steelyard.study.read import names_arm
+from steelyard.study.read import names_arm, read_study
 from steelyard.study.study import Study
 
 if TYPE_CHECKING:
+    from steelyard.cli.options.tune_options import TuneOptions
     from steelyard.engines.intake import Neutralised
 
 CONF = "conf="
+ABLATION = "tuning-ablation"
 
 
 def arm_changes(
@@ -182,3 +186,38 @@ def _conf_file(option: str | None) -> Path | None:
     return (
         Path(option.removeprefix(CONF)).expanduser() if option is not None and names_file else None
     )
+
+
+def ablation_changes(options: TuneOptions, overrides: Sequence[str]) -> list[str]:
+    """Overrides for the options of `tune --ablate`, and after them those given, which lie above.
+
+    UsageError: the study takes no profile apart.
+    """
+    name = options.study or ABLATION
+    study = read_study(name, overrides)
+    if all(arm.profile is None for arm in study.every_arm):
+        raise UsageError(
+            f'cannot ablate with study "{name}": none of its arms has a profile',
+            hint='Give its arms one: profile = { name = "ours", without = ["log"] }.',
+        )
+    changes: list[str] = [] if options.memory is None else [Change("memory", options.memory)]
+    changes += _of_ablation(options, "control", study.control)
+    for arm in study.arms:
+        changes += _of_ablation(options, f"arm.{arm.name}", arm)
+    return [*changes, *overrides]
+
+
+def _of_ablation(options: TuneOptions, key: str, arm: Arm) -> Iterator[str]:
+    if arm.profile is not None and (options.profile or options.work):
+        yield Change(f"{key}.profile", _profile_choice(options, arm.profile))
+    if options.version is not None:
+        yield Change(f"{key}.version", options.version)
+    if options.bindir is not None:
+        yield Change(f"{key}.bindir", str(options.bindir.resolve()))
+
+
+def _profile_choice(options: TuneOptions, choice: ProfileChoice) -> dict[str, object]:
+    """The arm's profile with what was named in place of its own."""
+    work = options.work or choice.work
+    worked = {} if work is None else {"work": work}
+    return {"name": options.profile or choice.name, **worked, "without": list(choice.without)}

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from steelyard.cli.views.interval_chart import interval_chart
 from steelyard.cli.views.text_layout import arm_names, columns_of, padded, wrapped
-from steelyard.cli.views.verdict_view import contrast_lines, threat_lines, time_lines
+from steelyard.cli.views.verdict_parts import threat_lines
+from steelyard.cli.views.verdict_view import contrast_lines, time_lines
 from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.judgement.number_sets import RowOrder

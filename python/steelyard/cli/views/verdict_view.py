@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
 from steelyard.cli.views.interval_chart import interval_chart
-from steelyard.cli.views.script_lines import query_lines, script_lines, statement_cost_lines
 from steelyard.cli.views.text_layout import contrast_table, rest_in_report, wrapped
-from steelyard.model.threat import Threat, ThreatKind
+from steelyard.cli.views.verdict_parts import (
+    query_lines,
+    record_lines,
+    script_lines,
+    statement_cost_lines,
+    verdict_threats,
+)
+from steelyard.model.threat import ThreatKind
 from steelyard.model.units import NS_PER_S, format_duration
-from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth, WithdrawnThreat
+from steelyard.record.contrast import ContrastLine, JudgedContrast, KnownTruth
 from steelyard.record.verdict import FlippedPlan, Pages, TimeParts, Verdict
-from steelyard.report.answer.first_page import next_lines, repeating_command
 from steelyard.report.answer.measured import (
     capacity_limit,
     capacity_rows,
@@ -42,7 +47,6 @@ from steelyard.report.tables import (
 )
 from steelyard.report.time_parts import bottleneck_line, cause_lines, part_rows
 from steelyard.report.turns import evenness_value, stall_sums
-from steelyard.report.wall_time import took_text
 from steelyard.wording.contrast_text import MARKS, reading_text, shown_sentence, truth_text
 
 _INDENT = "  "
@@ -270,61 +274,6 @@ def _pages(pages: Pages | None, width: int) -> list[str]:
         return []
     text = f"pages verified per transaction: {amount(pages.verified_per_transaction)}"
     return wrapped("; ".join(filter(None, (text, page_price(pages)))), width, "")
-
-
-def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:
-    """The threats of all contrasts, and those that were withdrawn."""
-    threats = (threat for contrast in contrasts for threat in contrast.threats)
-    withdrawn = (threat for contrast in contrasts for threat in contrast.withdrawn)
-    return threat_lines(threats, withdrawn, width)
-
-
-def threat_lines(
-    active: Iterable[Threat], gone: Iterable[WithdrawnThreat], width: int
-) -> list[str]:
-    """Every threat once, those that invalidate first, with cause and advice."""
-    threats = {(threat.name, threat.seen): threat for threat in active}
-    withdrawn = {(threat.name, threat.seen): threat for threat in gone}
-    if not threats and not withdrawn:
-        return ["doubts: none of the known threats was seen"]
-    lines = ["doubts"]
-    for threat in sorted(threats.values(), key=lambda t: not t.invalidates):
-        fatal = " (makes the verdict invalid)" if threat.invalidates else ""
-        lines += wrapped(f"- {threat.name}{fatal}: {threat.seen}", width, _INDENT)
-        lines += wrapped(f"  cause: {threat.cause}", width, _INDENT)
-        lines += wrapped(f"  advice: {threat.advice}", width, _INDENT)
-    for withdrawal in withdrawn.values():
-        lines += wrapped(f"- withdrawn: {withdrawal.name}: {withdrawal.seen}", width, _INDENT)
-        lines += wrapped(f"  {withdrawal.why}", width, _INDENT)
-    return lines
-
-
-def record_lines(verdict: Verdict, width: int) -> list[str]:
-    """Paths and the command stay on one line each, however long, to be copied."""
-    record = verdict.record
-    return [
-        f"record  {record}",
-        f"report  {record}/report.html",
-        f"repeat  {repeating_command(verdict)}",
-        *_next_lines(verdict, width),
-        *_hanging("took    ", took_text(verdict), width),
-    ]
-
-
-def _next_lines(verdict: Verdict, width: int) -> list[str]:
-    """A command whole, what it is wrapped."""
-    indent = " " * len("next    ")
-    return [
-        part
-        for line in next_lines(verdict)
-        for part in (wrapped(line.strip(), width, indent) if line.startswith(indent) else [line])
-    ]
-
-
-def _hanging(label: str, text: str, width: int) -> list[str]:
-    """Text beside its label, its further lines below its first."""
-    lines = wrapped(text, width, " " * len(label))
-    return [label + lines[0].lstrip(), *lines[1:]]
 
 
 _NAMES = {"queue": "processor wait", "locks": "lock"}

@@ -16,8 +16,7 @@ from pathlib import Path
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed
 from steelyard.cli.options.arm_options import require_unlike
-from steelyard.cli.options.study_resolution import with_data
-from steelyard.cli.options.weigh_options import resolve_arms
+from steelyard.cli.options.study_resolution import resolve_arms, with_data
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.model.errors import SteelyardError, StudyError, UsageError

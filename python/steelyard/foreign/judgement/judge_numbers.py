@@ -40,7 +40,7 @@ from steelyard.foreign.judgement.reading import reading_of
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.units import format_percent, percent_of_log
-from steelyard.wording.row_phrases import as_published, ratio_words
+from steelyard.wording.threats.numbers import as_published, ratio_words
 
 NO_SPREAD = "cannot judge: one value per arm has no spread"
 TYPICAL_SCATTER = (0.01, 0.02, 0.05)

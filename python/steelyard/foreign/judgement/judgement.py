@@ -27,7 +27,7 @@ from steelyard.foreign.series import Series
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Ends, JudgedContrast
 from steelyard.verdict.contrast_line import judged_line
-from steelyard.wording.row_phrases import as_published, rows_lie, step_words, trend_words
+from steelyard.wording.threats.numbers import as_published, rows_lie, step_words, trend_words
 
 Json = dict[str, Any]
 

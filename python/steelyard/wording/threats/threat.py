@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from steelyard.model.observation import Observation
 from steelyard.model.threat import Threat
-from steelyard.wording.threats import (
-    epochs,
-    inspection,
-    layouts,
-    load,
-    machine,
-    numbers,
-    storage,
-    work,
-)
+from steelyard.wording.threats import layouts, machine, numbers, work
 from steelyard.wording.threats.advice import QUOTED, THREAT_WORDS, OwnAdvice, Texts
 
 TEXTS: Texts = {
     **QUOTED,
-    **epochs.TEXTS,
-    **inspection.TEXTS,
     **layouts.TEXTS,
-    **load.TEXTS,
     **machine.TEXTS,
     **numbers.TEXTS,
-    **storage.TEXTS,
     **work.TEXTS,
 }
-OWN_ADVICE: OwnAdvice = {**numbers.OWN_ADVICE, **inspection.OWN_ADVICE}
+OWN_ADVICE: OwnAdvice = {**numbers.OWN_ADVICE, **machine.OWN_ADVICE}
 
 
 def threat_of(observed: Observation) -> Threat:

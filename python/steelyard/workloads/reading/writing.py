@@ -36,9 +36,48 @@ _RUN_COMMENT = re.compile(r"/\*M?!(.*?)\*/", re.DOTALL)
 """What MySQL and MariaDB execute although it is in a comment."""
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 _READING = frozenset(
-    "abort begin checksum close commit deallocate declare desc describe discard end fetch get goto"
-    " handler help if listen load move open prepare print raiserror release reset return rollback"
-    " save savepoint set show signal start throw unlisten unlock use waitfor while".split()
+    [
+        "abort",
+        "begin",
+        "checksum",
+        "close",
+        "commit",
+        "deallocate",
+        "declare",
+        "desc",
+        "describe",
+        "discard",
+        "end",
+        "fetch",
+        "get",
+        "goto",
+        "handler",
+        "help",
+        "if",
+        "listen",
+        "load",
+        "move",
+        "open",
+        "prepare",
+        "print",
+        "raiserror",
+        "release",
+        "reset",
+        "return",
+        "rollback",
+        "save",
+        "savepoint",
+        "set",
+        "show",
+        "signal",
+        "start",
+        "throw",
+        "unlisten",
+        "unlock",
+        "use",
+        "waitfor",
+        "while",
+    ]
 )
 """With which statements begin that read, or steer their session, in PostgreSQL, MySQL, MariaDB and
 T-SQL, queries aside; what begins otherwise (PURGE, DBCC, a word that is not known) may write."""

@@ -134,12 +134,12 @@ def upgrade(
 def _answered(request: UpgradeRequest, work: OwnWork, display: _Shown) -> str:
     """Rehearse, weigh what is named, and show both; the answer. Where the weighing fails or is
     interrupted, the rehearsal is shown without it."""
-    from steelyard.cli.views.upgrades.own_work import (
+    from steelyard.cli.weighing.upgrade import (
         proposed_weighing,
+        weigh_own_work,
         weighed_section,
         weighing_words,
     )
-    from steelyard.cli.weighing.upgrade import weigh_own_work
     from steelyard.engines.postgres.upgrade.rehearsal import rehearse
 
     outcome = rehearse(request, say)
@@ -167,7 +167,7 @@ def _weighed_words(
     can name."""
     from dataclasses import replace
 
-    from steelyard.cli.views.upgrades.own_work import weighing_words
+    from steelyard.cli.weighing.upgrade import weighing_words
     from steelyard.study.change import Change
 
     if not request.reported:

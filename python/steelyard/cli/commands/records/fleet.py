@@ -52,7 +52,7 @@ def collect_records(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Copy records here, hold every file to its SHA-256 and judge each again."""
-    from steelyard.cli.views.machine.fleet_check_view import collected_lines
+    from steelyard.cli.views.history.list_view import collected_lines
     from steelyard.fleet.collecting import collect
 
     collected = collect(sources, records, dict.fromkeys(sources, kind))
@@ -79,7 +79,7 @@ def check_machines(
 ) -> None:
     """Measure load machines: round trips, clocks, network, and equal arms driven together."""
     from steelyard.cli.options.address_options import endpoint_at
-    from steelyard.cli.views.machine.fleet_check_view import check_json, check_lines
+    from steelyard.cli.views.host_view import check_json, check_lines
     from steelyard.fleet.checking.check import check
     from steelyard.fleet.on_ray.machines import RayMachines
 
@@ -99,7 +99,7 @@ def rank_machines(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Rank machines that did the same by throughput and by cost, from the records of several."""
-    from steelyard.cli.views.history.fleet_view import machine_lines
+    from steelyard.cli.views.history.comparison_view import machine_lines
     from steelyard.fleet.machines import which_machine
     from steelyard.fleet.prices import read_prices
     from steelyard.history.index import read_history
@@ -126,7 +126,7 @@ def run_matrix(
     as_json: parameter.AsJson = False,
 ) -> None:
     """Weigh studies on hosts of a Ray cluster, one weighing a host; resume what was begun."""
-    from steelyard.cli.views.machine.fleet_check_view import matrix_json, matrix_lines
+    from steelyard.cli.views.history.list_view import matrix_json, matrix_lines
     from steelyard.cli.weighing.campaign import resumable_by
     from steelyard.fleet.collecting import Collected, collect
     from steelyard.fleet.matrix.matrix import read_matrix
@@ -155,7 +155,7 @@ def run_matrix(
 
 
 def _show(records: Path, question: str | None, *, as_json: bool) -> None:
-    from steelyard.cli.views.history.fleet_view import fleet_lines
+    from steelyard.cli.views.history.comparison_view import fleet_lines
     from steelyard.fleet.hosts import across
     from steelyard.history.filter import the_question
     from steelyard.history.index import read_history

@@ -172,7 +172,7 @@ def compare(
     as_json: _Json = False,
 ) -> None:
     """Compare two records: what differed, both verdicts, and their ratio where there is one."""
-    from steelyard.cli.views.history.compare_view import comparison_lines, require_two
+    from steelyard.cli.views.history.comparison_view import comparison_lines, require_two
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.history.compare import compare_records, find_record
 
@@ -206,7 +206,7 @@ def trend(
     as_json: _Json = False,
 ) -> None:
     """Follow one question over time, versions or commits, and say where its level steps."""
-    from steelyard.cli.views.history.trend_view import trend_lines
+    from steelyard.cli.views.history.comparison_view import trend_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.history.filter import the_machine, the_question
     from steelyard.history.index import read_history

@@ -1,15 +1,24 @@
-"""Formats a history for a terminal: a line a record, a line a contrast, and what was not read."""
+"""Formats lists of records for a terminal: a history (a line a record, a line a contrast, and what
+was not read), records that were taken in, and how far a matrix of weighings has come.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from steelyard.history.entry import Entry, KnownReading, Unread
 from steelyard.history.export import iso
 from steelyard.history.sweeps import in_order, value_of
 from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_reading
+
+if TYPE_CHECKING:
+    from steelyard.fleet.collecting import Collected
+    from steelyard.fleet.matrix.run import MatrixState
 
 
 def history_lines(
@@ -101,3 +110,43 @@ def reading_words(reading: KnownReading) -> str:
 def _doubts(reading: KnownReading) -> str:
     count = len(reading.doubts)
     return f"  ({count} doubt{'s' if count > 1 else ''})" if count else ""
+
+
+def collected_lines(collected: Collected) -> Iterator[str]:
+    """Those that are here now, then those that are not."""
+    for record, to in collected.taken:
+        yield f"taken    {record} -> {to}"
+    for record, to in collected.known:
+        yield f"known    {record} -> {to}"
+    yield from left_lines(collected)
+
+
+def left_lines(collected: Collected) -> Iterator[str]:
+    """Those that are not here, with why."""
+    for record, why in collected.refused:
+        yield f"refused  {record}: {why}"
+    for record, why in collected.skipped:
+        yield f"skipped  {record}: {why}"
+
+
+def matrix_lines(state: MatrixState, collected: Collected) -> Iterator[str]:
+    """A line a cell, then what became of the records."""
+    width = max(len(name) for name in state.cells)
+    for name, cell in state.cells.items():
+        yield f"{cell.how:<8} {name:<{width}}  {cell.host}".rstrip()
+        for line in cell.why.splitlines() if cell.how != "done" else ():
+            yield f"         {line}"
+    here = len(collected.taken) + len(collected.known)
+    if here:
+        yield f"{here} {'record is' if here == 1 else 'records are'} here: steelyard fleet"
+    yield from left_lines(collected)
+    left = sum(cell.how == "waiting" for cell in state.cells.values())
+    if left:
+        yield f"{left} wait for a host of their kind: the same command goes on with them"
+
+
+def matrix_json(state: MatrixState, collected: Collected) -> str:
+    """The object of `fleet run --json`."""
+    cells = [{"name": name, **asdict(cell)} for name, cell in state.cells.items()]
+    facts = {"folder": str(state.folder), "cells": cells, "records": collected.to_json()}
+    return json.dumps(facts)

@@ -1,13 +1,17 @@
-"""Formats what each script, statement and query of a weighing took, the worst first."""
+"""Formats parts that summaries share: what each script, statement and query of a weighing took, the
+worst first; its doubts; its record.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 
 from steelyard.cli.views.text_layout import contrast_table, rest_in_report, wrapped
-from steelyard.record.contrast import ContrastLine
+from steelyard.model.threat import Threat
+from steelyard.record.contrast import ContrastLine, WithdrawnThreat
 from steelyard.record.verdict import Verdict
+from steelyard.report.answer.first_page import next_lines, repeating_command
 from steelyard.report.answer.scripts import (
     script_counts,
     script_rows,
@@ -15,6 +19,7 @@ from steelyard.report.answer.scripts import (
     within_scripts,
 )
 from steelyard.report.tables import query_rows, statement_cost_rows
+from steelyard.report.wall_time import took_text
 
 _INDENT = "  "
 _MOST_COSTS, _SHORT_STATEMENT = 6, 44
@@ -92,3 +97,58 @@ def query_lines(verdict: Verdict, width: int) -> list[str]:
             lines += wrapped(f"{line}{excluded}", width, "")
             lines += wrapped(row["unfinished"], width, _INDENT) if row["unfinished"] else []
     return lines
+
+
+def verdict_threats(contrasts: Sequence[ContrastLine], width: int) -> list[str]:
+    """The threats of all contrasts, and those that were withdrawn."""
+    threats = (threat for contrast in contrasts for threat in contrast.threats)
+    withdrawn = (threat for contrast in contrasts for threat in contrast.withdrawn)
+    return threat_lines(threats, withdrawn, width)
+
+
+def threat_lines(
+    active: Iterable[Threat], gone: Iterable[WithdrawnThreat], width: int
+) -> list[str]:
+    """Every threat once, those that invalidate first, with cause and advice."""
+    threats = {(threat.name, threat.seen): threat for threat in active}
+    withdrawn = {(threat.name, threat.seen): threat for threat in gone}
+    if not threats and not withdrawn:
+        return ["doubts: none of the known threats was seen"]
+    lines = ["doubts"]
+    for threat in sorted(threats.values(), key=lambda t: not t.invalidates):
+        fatal = " (makes the verdict invalid)" if threat.invalidates else ""
+        lines += wrapped(f"- {threat.name}{fatal}: {threat.seen}", width, _INDENT)
+        lines += wrapped(f"  cause: {threat.cause}", width, _INDENT)
+        lines += wrapped(f"  advice: {threat.advice}", width, _INDENT)
+    for withdrawal in withdrawn.values():
+        lines += wrapped(f"- withdrawn: {withdrawal.name}: {withdrawal.seen}", width, _INDENT)
+        lines += wrapped(f"  {withdrawal.why}", width, _INDENT)
+    return lines
+
+
+def record_lines(verdict: Verdict, width: int) -> list[str]:
+    """Paths and the command stay on one line each, however long, to be copied."""
+    record = verdict.record
+    return [
+        f"record  {record}",
+        f"report  {record}/report.html",
+        f"repeat  {repeating_command(verdict)}",
+        *_next_lines(verdict, width),
+        *_hanging("took    ", took_text(verdict), width),
+    ]
+
+
+def _next_lines(verdict: Verdict, width: int) -> list[str]:
+    """A command whole, what it is wrapped."""
+    indent = " " * len("next    ")
+    return [
+        part
+        for line in next_lines(verdict)
+        for part in (wrapped(line.strip(), width, indent) if line.startswith(indent) else [line])
+    ]
+
+
+def _hanging(label: str, text: str, width: int) -> list[str]:
+    """Text beside its label, its further lines below its first."""
+    lines = wrapped(text, width, " " * len(label))
+    return [label + lines[0].lstrip(), *lines[1:]]

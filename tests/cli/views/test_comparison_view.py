@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from history.made import change, keep_record
-from steelyard.cli.views.history.compare_view import comparison_lines
+from steelyard.cli.views.history.comparison_view import comparison_lines
 from steelyard.history.compare import compare_records
 
 

@@ -13,13 +13,13 @@ from records.conftest import unpack
 from records.test_pairs import with_pair
 from steelyard.cli.command_line import load_command
 from steelyard.cli.commands.clusters.upgrade import _weighed_words
-from steelyard.cli.views.upgrades.own_work import (
+from steelyard.cli.views.upgrades.sections import Commands, Section, SectionTable, terminal_text
+from steelyard.cli.weighing.upgrade import (
+    OwnWork,
     proposed_weighing,
     weighed_section,
     weighing_words,
 )
-from steelyard.cli.views.upgrades.sections import Commands, Section, SectionTable, terminal_text
-from steelyard.cli.weighing.upgrade import OwnWork
 from steelyard.engines.postgres.upgrade.outcome import UpgradeOutcome
 from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest
 from steelyard.model.errors import SteelyardError
