@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,8 +45,6 @@ def calibrate(
     ] = False,
 ) -> None:
     """Weigh equal arms and known weights: readings beside truths, and what to trust them for."""
-    from steelyard.cli.options.address_options import require_agreed
-    from steelyard.cli.options.study_resolution import resumed_study
     from steelyard.cli.options.weigh_options import changes_of, repeating_command
     from steelyard.study.calibration import lay_out, parse_weight
 
@@ -55,8 +54,7 @@ def calibrate(
     if resume is None:
         chosen = _study(changes, account, agreed=yes)
     else:
-        chosen = resumed_study(resume, changed=bool(changes or shares))
-        require_agreed(chosen, agreed=yes)
+        chosen = _resumed_study(resume, changed=bool(changes or shares), agreed=yes)
         if new_ledger:
             raise UsageError("cannot begin a new ledger with a resumed weighing")
 
@@ -95,6 +93,16 @@ def calibrate(
         if verdict.interrupted:
             with resumable_by(STUDY, "--resume", verdict.record):
                 raise KeyboardInterrupt
+
+
+def _resumed_study(resume: Path, *, changed: bool, agreed: bool) -> Study:
+    """That of the record. UsageError: options changed it, or it would write at an address."""
+    from steelyard.cli.options.address_options import require_agreed
+    from steelyard.cli.options.study_resolution import resumed_study
+
+    study = resumed_study(resume, changed=changed)
+    require_agreed(study, agreed=agreed)
+    return study
 
 
 def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False) -> Study:
