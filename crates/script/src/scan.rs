@@ -112,9 +112,9 @@ fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
             "DELIMITER is a word of the client mysql: leave it out, for a routine whose body is \
              BEGIN ... END is one statement",
         ),
-        Dialect::Postgres if line.eq_ignore_ascii_case("go") => {
-            Some("GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement")
-        }
+        Dialect::Postgres if line.eq_ignore_ascii_case("go") => Some(
+            "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement",
+        ),
         _ => None,
     }
 }
