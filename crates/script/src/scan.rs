@@ -64,7 +64,10 @@ pub(crate) fn next_part(text: &str, from: usize, dialect: Dialect) -> Result<Opt
             start,
             end: end_of_command(text, start),
         })),
-        Some(_) => cut(text, start, dialect).map(Some),
+        Some(_) => match word_of_a_client(&text[start..], dialect) {
+            Some(why) => Err((start, why)),
+            None => cut(text, start, dialect).map(Some),
+        },
     }
 }
 
@@ -126,9 +129,6 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
         start,
         ..Statement::default()
     };
-    if let Some(why) = word_of_a_client(&text[start..], dialect) {
-        return Err((start, why));
-    }
     let mut routine = Routine::new(dialect);
     let mut open_parens = 0usize;
     let mut open_brackets = Vec::new();
