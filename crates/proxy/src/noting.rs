@@ -119,8 +119,8 @@ impl State {
         self.latest = Some(begins);
     }
 
-    /// Before the first of its statements that is not simple: a Sync ends what a pipeline did as one
-    /// transaction, without a word of it, and a simple statement ends its own.
+    /// Before the first of its statements that is not simple: a Sync ends what a pipeline did as
+    /// one transaction, without a word of it, and a simple statement ends its own.
     fn note_transaction(&mut self) {
         if !self.in_transaction {
             let record = self.notes.begin(b'T');

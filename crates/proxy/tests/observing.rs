@@ -233,8 +233,8 @@ fn kinds(notes: &[u8]) -> String {
     all
 }
 
-/// Messages by a letter each. Of a client: e, an execution; q, a simple statement. Of a server: d and
-/// c, their answers; x, an error; otherwise that it is ready, and where it stands.
+/// Messages by a letter each. Of a client: e, an execution; q, a simple statement; S. Of a
+/// server: d and c, their answers; x, an error; otherwise that it is ready, and where it stands.
 fn messages(letters: &str) -> Vec<u8> {
     let each = letters.bytes().map(|letter| match letter {
         b'e' => joined(&[&bind("", "s1", &[]), &execute("")]),

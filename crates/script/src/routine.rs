@@ -24,7 +24,15 @@ pub(crate) struct Routine {
     beginning: bool,
 }
 
-const HEAD: [&str; 7] = ["create", "or", "replace", "alter", "function", "procedure", "proc"];
+const HEAD: [&str; 7] = [
+    "create",
+    "or",
+    "replace",
+    "alter",
+    "function",
+    "procedure",
+    "proc",
+];
 const WITH_BODY: [&str; 4] = ["function", "procedure", "trigger", "event"];
 const WITHOUT_BODY: [&str; 6] = ["view", "table", "index", "user", "database", "schema"];
 /// Behind END they name the statement of MySQL that ends: its beginning was not counted.

@@ -64,7 +64,10 @@ pub(crate) fn next_part(text: &str, from: usize, dialect: Dialect) -> Result<Opt
             start,
             end: end_of_command(text, start),
         })),
-        Some(_) => cut(text, start, dialect).map(Some),
+        Some(_) => match word_of_a_client(&text[start..], dialect) {
+            Some(why) => Err((start, why)),
+            None => cut(text, start, dialect).map(Some),
+        },
     }
 }
 
@@ -112,9 +115,9 @@ fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
             "DELIMITER is a word of the client mysql: leave it out, for a routine whose body is \
              BEGIN ... END is one statement",
         ),
-        Dialect::Postgres if line.eq_ignore_ascii_case("go") => {
-            Some("GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement")
-        }
+        Dialect::Postgres if line.eq_ignore_ascii_case("go") => Some(
+            "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement",
+        ),
         _ => None,
     }
 }
@@ -126,9 +129,6 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
         start,
         ..Statement::default()
     };
-    if let Some(why) = word_of_a_client(&text[start..], dialect) {
-        return Err((start, why));
-    }
     let mut routine = Routine::new(dialect);
     let mut open_parens = 0usize;
     let mut open_brackets = Vec::new();

@@ -47,8 +47,14 @@ fn routines_are_one_statement_however_they_begin_and_end() {
     let (mysql, other) = (Dialect::Mysql, Dialect::Postgres);
     for (dialect, head) in [
         (mysql, "CREATE DEFINER=`root`@`localhost` PROCEDURE p()"),
-        (mysql, "create or replace definer = app@db1 function f() returns int"),
-        (mysql, "CREATE DEFINER=CURRENT_USER() TRIGGER t BEFORE INSERT ON u FOR EACH ROW"),
+        (
+            mysql,
+            "create or replace definer = app@db1 function f() returns int",
+        ),
+        (
+            mysql,
+            "CREATE DEFINER=CURRENT_USER() TRIGGER t BEFORE INSERT ON u FOR EACH ROW",
+        ),
         (mysql, "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO"),
         (other, "CREATE FUNCTION f() RETURNS int"),
         (other, "CREATE OR REPLACE PROCEDURE p()"),
@@ -70,7 +76,10 @@ fn routines_are_one_statement_however_they_begin_and_end() {
     let found = statements_of(other, &format!("{t_sql}\nEXEC p;"));
     assert_eq!(found, [t_sql, "EXEC p;"]);
     for (dialect, view) in [
-        (mysql, "CREATE DEFINER=a@b VIEW v AS SELECT event, begin FROM t;"),
+        (
+            mysql,
+            "CREATE DEFINER=a@b VIEW v AS SELECT event, begin FROM t;",
+        ),
         (mysql, "CREATE TABLE event AS SELECT begin FROM t;"),
         (other, "CREATE VIEW v AS SELECT event, begin FROM t;"),
     ] {
@@ -82,14 +91,21 @@ fn routines_are_one_statement_however_they_begin_and_end() {
 #[test]
 fn words_of_clients_are_refused_where_they_stand() {
     for (dialect, text, line, word) in [
-        (Dialect::Mysql, "SELECT 1;\nDELIMITER //\nSELECT 2//", 2, "DELIMITER"),
+        (
+            Dialect::Mysql,
+            "SELECT 1;\nDELIMITER //\nSELECT 2//",
+            2,
+            "DELIMITER",
+        ),
         (Dialect::Mysql, "delimiter ;;\nSELECT 1;;", 1, "DELIMITER"),
         (Dialect::Postgres, "SELECT 1;\nGO\nSELECT 2;", 2, "GO"),
         (Dialect::Postgres, "SELECT 1;\ngo \r\n", 2, "GO"),
     ] {
         let error = parse_as(dialect, "s.sql", text, &mut Symbols::new(), &[]).unwrap_err();
         assert_eq!(error.line, line);
-        assert!(error.message.starts_with(&format!("{word} is a word of the client")));
+        assert!(error
+            .message
+            .starts_with(&format!("{word} is a word of the client")));
     }
     for text in ["SELECT 1 AS\ngo\n;", "go away;"] {
         assert_eq!(statements_of(Dialect::Postgres, text), [text]);

@@ -278,7 +278,7 @@ _CALLS = (
     "# said."
 )
 _IMPLICIT = (
-    "# One transaction of the server, as a pipeline is: its clients said no BEGIN and COMMIT."
+    "# One transaction by the server, as a pipeline is: its clients said no BEGIN and COMMIT."
 )
 
 

@@ -35,50 +35,13 @@ _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _RUN_COMMENT = re.compile(r"/\*M?!(.*?)\*/", re.DOTALL)
 """What MySQL and MariaDB execute although it is in a comment."""
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
-_READING = frozenset(
-    [
-        "abort",
-        "begin",
-        "checksum",
-        "close",
-        "commit",
-        "deallocate",
-        "declare",
-        "desc",
-        "describe",
-        "discard",
-        "end",
-        "fetch",
-        "get",
-        "goto",
-        "handler",
-        "help",
-        "if",
-        "listen",
-        "load",
-        "move",
-        "open",
-        "prepare",
-        "print",
-        "raiserror",
-        "release",
-        "reset",
-        "return",
-        "rollback",
-        "save",
-        "savepoint",
-        "set",
-        "show",
-        "signal",
-        "start",
-        "throw",
-        "unlisten",
-        "unlock",
-        "use",
-        "waitfor",
-        "while",
-    ]
-)
+_READING = {
+    "abort", "begin", "checksum", "close", "commit", "deallocate", "declare", "desc", "describe",
+    "discard", "end", "fetch", "get", "goto", "handler", "help", "if", "listen", "load", "move",
+    "open", "prepare", "print", "raiserror", "release", "reset", "return", "rollback", "save",
+    "savepoint", "set", "show", "signal", "start", "throw", "unlisten", "unlock", "use", "waitfor",
+    "while",
+}  # fmt: skip
 """With which statements begin that read, or steer their session, in PostgreSQL, MySQL, MariaDB and
 T-SQL, queries aside; what begins otherwise (PURGE, DBCC, a word that is not known) may write."""
 _BEGINS = re.compile(
@@ -93,7 +56,7 @@ _OF_BATCHES = re.compile(
     r"|bulk|dbcc|kill|shutdown|backup|restore|checkpoint|reconfigure|disable|enable)\b",
     re.IGNORECASE,
 )
-"""What writes wherever it stands in T-SQL, whose statements follow each other without semicolons."""
+"""What writes wherever it stands in T-SQL, whose statements need no semicolons between them."""
 _TEXTS = re.compile(TEXTS, re.DOTALL)
 _PREPARED = re.compile(r'prepare\s+(\w+|"[^"]+")', re.IGNORECASE)
 _EXECUTED = re.compile(r'(?:explain\b[^;]*?\b)?execute\s+(\w+|"[^"]+")', re.IGNORECASE)

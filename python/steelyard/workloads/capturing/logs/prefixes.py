@@ -87,7 +87,7 @@ _OF_MYSQL = re.compile(
     r"(?:Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List)\b"
     r"|[\d :]{8,20},[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"
 )
-"""Lines of its slow log, its general log and, of MariaDB's plugin and Amazon's clouds, audit log."""
+"""Lines of its slow log, its general log and the audit log of MariaDB's plugin."""
 _OF_COUNTERS = re.compile(r"(?=.*\bqueryid\b)(?=.*\bcalls\b)", re.IGNORECASE)
 """The headings of an export of the statements that a server counted."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
