@@ -15,7 +15,11 @@ from steelyard.engines.postgres.intake.configuration import SET, Configuration
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
-from steelyard.engines.postgres.life.recovery import configure_copy, copy_settings, recovery_settings
+from steelyard.engines.postgres.life.recovery import (
+    configure_copy,
+    copy_settings,
+    recovery_settings,
+)
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.postgres.upgrade.copies import (
