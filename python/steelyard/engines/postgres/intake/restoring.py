@@ -232,7 +232,7 @@ class _Restore:
             )
 
     def _leave_out_rows(self, statement: SqlStatement, table: str) -> None:
-        """Of pg_dump --include-foreign-data: executed, they are written to a server of somebody's."""
+        """Of pg_dump --include-foreign-data: executed, they are written to somebody's server."""
         if statement.reads_rows:
             for _ in self._lexer.rows():
                 pass

@@ -69,8 +69,10 @@ def archive_script(
 ) -> Iterator[IO[bytes]]:
     """The SQL of an archive, to be read to its end; what is unpacked meanwhile stands in
     `directory`. ServerError: pg_restore could not read it, in its words."""
-    messages = tempfile.TemporaryFile(buffering=0)  # programs write where it was read to
-    with messages, _input(dump, account, directory) as (name, file):
+    with (
+        tempfile.TemporaryFile(buffering=0) as messages,  # programs write where it was read to
+        _input(dump, account, directory) as (name, file),
+    ):
         process = _started(dump, build, account, directory, name, file, messages)
         script = process.stdout
         assert script is not None  # a pipe
