@@ -89,7 +89,7 @@ def with_data(study: Study, name: str, *, version_named: bool) -> Study:
     own = own_table(name).get("control") if used != stated else None
     if isinstance(own, dict) and "version" in own:
         say(
-            f"the data are of PostgreSQL {used}: all arms are of that version, and not of {stated}, "
+            f"the data are of PostgreSQL {used}: all arms are of that version, not of {stated}, "
             f"which {name} says. To weigh copies upgraded to it: --set version={stated}"
         )
     return resolved
