@@ -95,7 +95,7 @@ def test_that_a_users_file_says_another_version_than_the_datas_is_not_passed_ove
     mine = read_study(str(file), [change])
     assert with_data(mine, str(file), version_named=False).control.version == "15"
     words = capsys.readouterr().err
-    assert "are of PostgreSQL 15: all arms are of that version, and not of 18" in words
+    assert "are of PostgreSQL 15: all arms are of that version, not of 18" in words
     assert "--set version=18" in words
     ready = read_study("checksums", [change])
     assert with_data(ready, "checksums", version_named=False).control.version == "15"

@@ -138,11 +138,8 @@ def apply_change(table: Table, override: str) -> None:
         clients = {key: value for key, value in driven if key in _OF_CLIENTS}
         table["workload"] = {"name": str(_value_of(override, is_text=True)), **clients}
         return
-    if path == ["source", "place"]:  # other data: what was found of the former is not theirs
-        if target.get("reported"):
-            target.pop("config", None)
-        for each in _FOUND_OF_DATA:
-            target.pop(each, None)
+    if path == ["source", "place"]:
+        _forget_data(target)
     if path == ["name"]:  # it is no longer named by what it is
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
@@ -185,6 +182,14 @@ def says_key(change: str, *keys: str) -> bool:
     if path[0] not in ("control", "arm", "factors"):
         return len(path) == 1 and path[0] in keys
     return _says(path, _value_of(change, is_text=False), keys)
+
+
+def _forget_data(source: Table) -> None:
+    """Of other data nothing is known that was found of the former; what was said of it stays."""
+    if source.get("reported"):  # the file is of its server's settings
+        source.pop("config", None)
+    for each in _FOUND_OF_DATA:
+        source.pop(each, None)
 
 
 def _says(path: list[str], value: object, keys: Collection[str]) -> bool:
@@ -250,7 +255,7 @@ def _arm_of(table: Table, path: list[str], override: str) -> tuple[Table, list[s
         parts = name.split(".")
         if parts == path[: len(parts)]:
             return names[name], path[len(parts) :]
-    certain = [arm for arm in arms if "needs" not in arm]
+    certain = [arm for arm in arms if "needs" not in arm or len(arms) == 1]
     if len(certain) == 1:  # the others are left out: the question is about this one
         table["arm"] = certain
         return certain[0], path

@@ -116,7 +116,7 @@ def named_anew(study: Study, usual: Study) -> Study:
     now, before = what_differs(study), what_differs(usual)
     arms = [
         arm.model_copy(update={"name": ""})
-        if arm.role and now[arm.name] != before.get(arm.name)
+        if arm.role and now[arm.name] != before.get(arm.name, now[arm.name])
         else arm
         for arm in study.every_arm
     ]

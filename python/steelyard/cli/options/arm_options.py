@@ -102,8 +102,8 @@ def with_known_settings(
         file = files["control" if study_arm is study.control else "arms"]
         if file is not None and isinstance(engine, AcceptsSettings):
             own = {name: v for name, v in study_arm.settings.items() if name in typed}
-            rest = {name: v for name, v in study_arm.settings.items() if name not in typed}
-            accepted = engine.known(ServerSettings(rest))
+            of_file = {name: v for name, v in study_arm.settings.items() if name not in typed}
+            accepted = engine.known(ServerSettings(of_file))
             _say_left_out(file, accepted.neutralised)
             settings[study_arm.name] = {**accepted.settings, **own}
     first, *rest = (

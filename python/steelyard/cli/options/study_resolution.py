@@ -87,12 +87,12 @@ def with_data(study: Study, name: str, *, version_named: bool) -> Study:
     from steelyard.workloads.loading.imported_data import resolve_source
 
     resolved = resolve_source(study, version_named=version_named)
-    said, used = study.control.version, resolved.control.version
-    own = own_table(name).get("control") if used != said else None
+    stated, used = study.control.version, resolved.control.version
+    own = own_table(name).get("control") if used != stated else None
     if isinstance(own, dict) and "version" in own:
         say(
-            f"the data are of PostgreSQL {used}: all arms are of that version, and not of {said}, "
-            f"which {name} says. To weigh copies upgraded to it: --set version={said}"
+            f"the data are of PostgreSQL {used}: all arms are of that version, not of {stated}, "
+            f"which {name} says. To weigh copies upgraded to it: --set version={stated}"
         )
     return resolved
 
