@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME
-from steelyard.foreign.vocabulary.heading import Role, heading_of, metric_of
 from steelyard.foreign.tables.table_headings import headings_of
+from steelyard.foreign.vocabulary.heading import Role, heading_of, metric_of
 from steelyard.foreign.vocabulary.units import unit_of
 
 

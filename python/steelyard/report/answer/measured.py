@@ -19,9 +19,9 @@ from steelyard.record.plan import Plan
 from steelyard.record.verdict import Place, Verdict
 from steelyard.report import tables
 from steelyard.report.charts.drawing import HALF, WIDE, both_widths
+from steelyard.report.charts.epochs import draw_epochs, draw_settling, percent_span
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.percentile_effects import quantile_name
-from steelyard.report.charts.epochs import draw_epochs, draw_settling, percent_span
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.tables import amount
 from steelyard.wording.contrast_text import (
