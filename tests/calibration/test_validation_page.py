@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from validation.proportion import Proportion
 from validation.publish import files, methodology, page
 from validation.results import Results
 from validation.schedule import KINDS
+from validation.suites import SUITES, Suite
 
 
 def results(folder: Path, name: str, lines: Sequence[dict[str, Any]]) -> Results:
@@ -32,6 +34,13 @@ def results(folder: Path, name: str, lines: Sequence[dict[str, Any]]) -> Results
 
 def test_the_published_page_is_what_the_results_say() -> None:
     assert not outdated(files()), "run python -m validation.publish"
+
+
+@pytest.mark.long  # of what judges differently the results are made anew: `make validate`
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="code is printed otherwise by others")
+@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
+def test_every_kept_result_is_of_the_code_of_today(suite: Suite) -> None:
+    assert {result["code"] for result in suite.results} == {suite.code}, "run make validate"
 
 
 def test_the_figures_of_the_methodology_are_those_of_the_results() -> None:
