@@ -41,6 +41,7 @@ def names(study: Study) -> list[str]:
             ["default", "a=on+b=on+2-more"],
         ),
         ("settings", ["arm.settings.search_path='a, b'"], ["default", "search_path=a_b"]),
+        ("versions", ["control.name=old", "arm.name=new"], ["old", "new"]),
         ("settings", ["arm.name=mine", "arm.settings.jit=off"], ["default", "mine"]),
         (
             "settings",
@@ -187,3 +188,10 @@ def test_every_name_may_stand_in_a_study_and_in_an_outcome(words: str) -> None:
 @pytest.mark.parametrize("name", builtin_studies())
 def test_every_arm_of_every_study_has_a_name(name: str) -> None:
     assert all(names(read_study(name)))
+
+
+@pytest.mark.parametrize("arm", ["control", "arm"])
+def test_a_name_that_is_typed_stays_whatever_the_builds_turn_out_to_be(arm: str) -> None:
+    study = read_study("versions", ["control.version=16", "arm.version=18", f"{arm}.name=mine"])
+    products = {role.role: f"{role.version}.4" for role in study.every_arm if role.role}
+    assert "mine" in names(with_names(study, products))

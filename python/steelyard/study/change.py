@@ -140,7 +140,7 @@ def apply_change(table: Table, override: str) -> None:
         return
     if path == ["source", "place"]:
         _forget_data(target)
-    if path == ["name"]:  # it is no longer named by what it is
+    if path in (["name"], ["control", "name"]):  # it is no longer named by what it is
         target.pop("role", None)
     if "settings" in path[:-1]:  # it takes the place of the study's, however that is spelt
         path = [*path[:-1], setting_name(path[-1])]
