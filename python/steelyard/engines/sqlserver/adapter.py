@@ -178,17 +178,8 @@ class SqlServerArm:
                 f'cannot weigh the server at "{self._server.host}": {edition}, {version}',
                 detail=f"Instances of SQL Server can be weighed, from version {OLDEST} (2014) on.",
             )
-        return Identity(
-            kind="sqlserver",
-            version=str(version),
-            version_number=major * 1_000_000 + minor * 10_000 + build,
-            builder=str(edition),
-            configure="",
-            cflags="",
-            origin="address",
-            bindir="",
-            assertions=False,
-        )
+        number = major * 1_000_000 + minor * 10_000 + build
+        return Identity.at_address("sqlserver", str(version), number, builder=str(edition))
 
     @property
     def running(self) -> bool:

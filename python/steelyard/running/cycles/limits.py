@@ -164,7 +164,7 @@ def _every(seconds: float) -> str:
 
 
 LARGER_BUDGETS = 7
-"""Each twice the one before: beyond them nobody waits for it."""
+"""How often the budget is doubled in search of one that is enough."""
 
 WithBudget = Callable[[float], CycleLengths | Shortage]
 """The lengths that a budget in seconds holds."""

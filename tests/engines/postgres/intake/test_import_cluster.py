@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -49,17 +47,8 @@ def content(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The pages that the file of pg_database consists of."""
     pages: list[bytes] = []
 
-    @contextmanager
-    def opened(directory: Path, name: str) -> Iterator[int]:
-        yield 0
-
-    def read_map(file: str, major: int) -> dict[int, int]:
-        return {import_cluster.PG_DATABASE: 1262}
-
     monkeypatch.setattr(import_cluster, "control_of", lambda directory: {"block_size": PAGE})
-    monkeypatch.setattr(import_cluster, "opened_below", opened)
-    monkeypatch.setattr(import_cluster, "read_relation_map", read_map)
-    monkeypatch.setattr(import_cluster, "read_below", lambda directory, name: b"".join(pages))
+    monkeypatch.setattr(import_cluster, "shared_catalogue", lambda *_: b"".join(pages))
     return pages
 
 

@@ -18,20 +18,21 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard._core import read_relation_map
 from steelyard.engines.local.owned_files import (
     kind_of,
     open_directory,
     open_regular,
-    opened_below,
-    path_of,
-    read_below,
     refusal,
     text_below,
 )
 from steelyard.engines.postgres.intake.configuration import printable
-from steelyard.engines.postgres.life.catalogue_rows import PG_TABLESPACE, tablespace_names
+from steelyard.engines.postgres.life.catalogue_rows import (
+    PG_TABLESPACE,
+    shared_catalogue,
+    tablespace_names,
+)
 from steelyard.engines.postgres.life.control import SHUT_DOWN, control_of, stored_state
+from steelyard.engines.postgres.life.data_directory import TABLESPACES
 from steelyard.model.errors import EngineError
 
 FILES = ("PG_VERSION", "backup_label")
@@ -46,12 +47,11 @@ EMPTY = (
 )  # fmt: skip
 """What stands in them is of one life of one server, or of slots that the copy does not have."""
 _LEFT_OUT = ("pg_internal.init", "pgsql_tmp", "pg_wal/summaries", "pg_wal/archive_status")
-_TABLESPACES = "pg_tblspc"
-_TABLESPACE = re.compile(rf"{_TABLESPACES}/\d+")
+_TABLESPACE = re.compile(rf"{TABLESPACES}/\d+")
 _NAMES = (
     (re.compile(r"pg_wal"), re.compile(r"[0-9A-F]{24}(\.partial|\.[0-9A-F]{8}\.backup)?"
                                        r"|[0-9A-F]{8}\.history")),
-    (re.compile(_TABLESPACES), re.compile(r"\d+")),
+    (re.compile(TABLESPACES), re.compile(r"\d+")),
     (_TABLESPACE, re.compile(r"PG_\d+_\d+")),
 )  # fmt: skip
 """Of directories that may lead elsewhere, the names that PostgreSQL gives in them."""
@@ -254,22 +254,22 @@ def require_tablespaces(directory: Path, names: Container[str], major: int) -> N
     """EngineError: tablespaces are not there that the backup's tablespace_map names, as where only
     base.tar was unpacked, or the catalogue of a server that was stopped. A server would make the
     links by the map, to places of its machine. `names`: what is there."""
-    mapped = [oid for oid in _mapped(directory) if f"{_TABLESPACES}/{oid}" not in names]
+    mapped = [oid for oid in _mapped(directory) if f"{TABLESPACES}/{oid}" not in names]
     if mapped:
-        archives = " and ".join(f"{oid}.tar into {_TABLESPACES}/{oid}" for oid in mapped)
+        archives = " and ".join(f"{oid}.tar into {TABLESPACES}/{oid}" for oid in mapped)
         raise EngineError(
             f'could not take in "{directory}": it is not whole',
             detail=f"Its {TABLESPACE_MAP} names tablespace {', '.join(mapped)}, of which there is "
-            f"nothing in {_TABLESPACES}.",
+            f"nothing in {TABLESPACES}.",
             hint=f"Unpack {archives}.",
         )
     known = _known_tablespaces(directory, major).items()
-    lost = [f"{name} ({oid})" for oid, name in known if f"{_TABLESPACES}/{oid}" not in names]
+    lost = [f"{name} ({oid})" for oid, name in known if f"{TABLESPACES}/{oid}" not in names]
     if lost:
         raise EngineError(
             f'could not take in "{directory}": it is not whole',
             detail=f"Its server had tablespace {printable(', '.join(lost))}, of which there is no "
-            f"link in {_TABLESPACES}: some programs copy no links (rsync -r, rclone).",
+            f"link in {TABLESPACES}: some programs copy no links (rsync -r, rclone).",
             hint="Copy the directory again with what its links lead to: rsync -aL, cp -aL",
         )
 
@@ -291,9 +291,7 @@ def _known_tablespaces(directory: Path, major: int) -> dict[int, str]:
         return {}
     try:
         page_bytes = int(control_of(directory)["block_size"])
-        with opened_below(directory, "global/pg_filenode.map") as descriptor:
-            files = dict(read_relation_map(path_of(descriptor), major))
-        content = read_below(directory, f"global/{files[PG_TABLESPACE]}")
+        content = shared_catalogue(directory, PG_TABLESPACE, major)
     except (OSError, ValueError, KeyError):
         return {}  # said by what opens the copy
     known = tablespace_names(content, directory, page_bytes)

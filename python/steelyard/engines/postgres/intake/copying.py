@@ -16,6 +16,7 @@ from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.intake.configuration import printable
 from steelyard.engines.postgres.intake.contents import EMPTY, CopiedPath, contents
 from steelyard.engines.postgres.intake.place import Digest, digest_of
+from steelyard.engines.postgres.life.data_directory import TABLESPACES
 from steelyard.model.errors import EngineError
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
 
@@ -24,7 +25,6 @@ _BETWEEN_S = 2.0
 """Seconds between two reports of how far a copy is."""
 _APART_S = 300.0
 """A checkpoint writes files until so long after the log, checkpoint_timeout of its default."""
-_TABLESPACES = "pg_tblspc"
 
 
 class CopyProgress:
@@ -117,14 +117,14 @@ def linked_tablespace_doubts(directory: Path) -> Iterator[str]:
     newest: dict[str, float] = {}  # time of change by what may be a link
     for entry in contents(directory):
         top, _, below = entry.name.partition("/")
-        place = f"{top}/{below.partition('/')[0]}" if top == _TABLESPACES else top
+        place = f"{top}/{below.partition('/')[0]}" if top == TABLESPACES else top
         if not entry.is_directory:
             newest[place] = max(newest.get(place, 0.0), entry.status.st_mtime)
     linked = {place for place in newest if os.path.islink(directory / place)}
     rest_s = max((at for place, at in newest.items() if place not in linked), default=math.inf)
     for place in sorted(linked):
         later_s = newest[place] - rest_s
-        if place.startswith(_TABLESPACES) and later_s > _APART_S:
+        if place.startswith(TABLESPACES) and later_s > _APART_S:
             where = printable(os.readlink(directory / place))
             yield (
                 f'{place} leads to "{where}", written {format_duration(later_s * NS_PER_S)} after '
@@ -135,4 +135,4 @@ def linked_tablespace_doubts(directory: Path) -> Iterator[str]:
 
 def tablespaces(directory: Path) -> list[str]:
     """Names of the tablespaces that stand within a copy."""
-    return names_below(directory, _TABLESPACES)
+    return names_below(directory, TABLESPACES)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard._core import read_control, read_relation_map, write_checksums
+from steelyard._core import read_control, write_checksums
 from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest, SelectedBuild
 from steelyard.engines.engine import Settings, Slot
@@ -24,7 +24,7 @@ from steelyard.engines.intake import (
     SettingsPlace,
 )
 from steelyard.engines.loading import DATABASE, serving
-from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
+from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
@@ -38,6 +38,7 @@ from steelyard.engines.postgres.life.catalogue_rows import (
     PG_DATABASE,
     database_names,
     ordinary_names,
+    shared_catalogue,
 )
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import (
@@ -194,9 +195,7 @@ def _require_database(directory: Path, database: str | None, major: int) -> None
         return  # its bytes depend on the server's encoding; its row may be in the log alone
     try:
         page_bytes = int(control_of(directory)["block_size"])
-        with opened_below(directory, "global/pg_filenode.map") as descriptor:
-            files = dict(read_relation_map(path_of(descriptor), major))
-        content = read_below(directory, f"global/{files[PG_DATABASE]}")
+        content = shared_catalogue(directory, PG_DATABASE, major)
         names = database_names(content, directory, page_bytes)
         ordinary = {*ordinary_names(content, directory, page_bytes, major)} - {"postgres"}
     except (OSError, ValueError, KeyError, EngineError):

@@ -20,6 +20,7 @@ from steelyard.engines.postgres.intake.dumps.format import HINT_OTHER_PRODUCTS, 
 from steelyard.engines.postgres.intake.manifest import Manifest
 from steelyard.engines.postgres.life.configuration_text import MAIN
 from steelyard.engines.postgres.life.data_directory import (
+    BACKUP_PROGRAMS,
     OTHER_STORAGE,
     TDE_KEYS,
     other_storage,
@@ -35,17 +36,12 @@ _MOST_OF_VERSION = 64
 _MAJOR = re.compile(r"[1-9][0-9]")
 _BEFORE_10 = re.compile(r"[0-9]\.[0-9]{1,2}")
 _MOST_SUGGESTED = 3
-_PACKED = (
-    ("backup.manifest", "pgBackRest",
-     "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off"),
-    ("backup.info.copy", "pgBackRest",
-     "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off"),
-    ("backup_content.control", "pg_probackup",
-     "pg_probackup restore -B CATALOG --instance=NAME -D DIR"),
-    ("tar_partitions", "WAL-G", "wal-g backup-fetch DIR NAME"),
-)  # fmt: skip
-"""By a name that only one program gives, in its backup or beside the data in that, how what it
-writes becomes a data directory."""
+_RESTORE = {
+    "pgBackRest": "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off",
+    "pg_probackup": "pg_probackup restore -B CATALOG --instance=NAME -D DIR",
+    "WAL-G": "wal-g backup-fetch DIR NAME",
+}
+"""How what a program of BACKUP_PROGRAMS writes becomes a data directory."""
 _OF_OTHERS = ("ibdata1", "@.json", "*-schema-create.sql*")
 """In a data directory of MySQL or MariaDB, and in dumps of MySQL Shell and mydumper."""
 _CHANGED_LATER = frozenset(
@@ -142,13 +138,13 @@ def _require_readable(path: Path) -> None:
     """UsageError: it is, or stands in, a backup whose files no server reads, or is of another
     product."""
     for place in (path, path.parent):
-        for mark, program, command in _PACKED:
+        for mark, program in BACKUP_PROGRAMS.items():
             if os.path.lexists(place / mark):
                 raise UsageError(
                     f'cannot take in "{path}": it is a backup of {program}',
                     detail="Its files are in a form of their own, or without their log.",
                     hint="Restore it, start a server on what that writes, so that it fetches its "
-                    f"log, stop it, and name its directory: {command}",
+                    f"log, stop it, and name its directory: {_RESTORE[program]}",
                 )
     if any(any(path.glob(name)) for name in _OF_OTHERS):
         raise UsageError(

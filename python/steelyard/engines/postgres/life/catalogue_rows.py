@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from steelyard._core import Segment
+from steelyard._core import Segment, read_relation_map
+from steelyard.engines.local.owned_files import opened_below, path_of, read_below
 from steelyard.engines.postgres.life.control import open_regular
 
 PG_DATABASE, PG_CLASS, PG_TABLESPACE = 1262, 1259, 1213
@@ -43,6 +44,7 @@ HEAP = 2
 _PERSISTENCE_AT = 114
 """Of relpersistence and relkind behind it; four bytes further from 18 on, by relallfrozen."""
 _CHUNK_PAGES = 128
+_SHARED_MAP = "global/pg_filenode.map"
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,14 @@ class CatalogueReader:
                             page = chunk[start : start + page_bytes]
                             yield from _page_rows(page, least_bytes, self.commits)
                         block += 1
+
+
+def shared_catalogue(directory: Path, oid: int, major: int) -> bytes:
+    """The content of the file of a catalogue that all databases share: `PG_DATABASE`. OSError,
+    ValueError, KeyError: it, or the map that names it, cannot be read."""
+    with opened_below(directory, _SHARED_MAP) as descriptor:
+        files = dict(read_relation_map(path_of(descriptor), major))
+    return read_below(directory, f"global/{files[oid]}")
 
 
 def database_names(content: bytes, directory: Path, page_bytes: int) -> list[str]:

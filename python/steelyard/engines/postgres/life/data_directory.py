@@ -20,6 +20,8 @@ from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 
 SUPERUSER = "postgres"
+TABLESPACES = "pg_tblspc"
+"""With a link to each, called by its OID."""
 _LOG = "pg_wal"
 OTHER_STORAGE: Mapping[str, str] = {
     "cstore_fdw": "cstore_fdw",
@@ -30,6 +32,16 @@ OTHER_STORAGE: Mapping[str, str] = {
 TDE_KEYS = re.compile(r"pg_tde/(?!1664_)[0-9]+_keys(/.*)?")
 """Keys of a database, by its OID, of Percona's pg_tde, by which its tables may be encrypted; those
 with the OID of pg_global are the keys of the log."""
+
+
+BACKUP_PROGRAMS: Mapping[str, str] = {
+    "backup.manifest": "pgBackRest",
+    "backup.info.copy": "pgBackRest",  # where all backups of a stanza stand
+    "backup_content.control": "pg_probackup",
+    "tar_partitions": "WAL-G",
+}
+"""By a name that only one program gives, in its backup or beside the data in that: what it wrote
+is no data directory, whatever it looks like."""
 
 
 def other_storage(directory: Path) -> list[str]:

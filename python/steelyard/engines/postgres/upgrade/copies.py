@@ -28,13 +28,13 @@ from steelyard.engines.postgres.intake.configuration import (
 from steelyard.engines.postgres.intake.copying import copy_in
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import log_limits
+from steelyard.engines.postgres.life.data_directory import TABLESPACES
 from steelyard.engines.postgres.life.recovery import configure_copy, recover
 from steelyard.engines.postgres.settings import SETTING_RULES
 from steelyard.engines.postgres.upgrade.facts import OWNER_QUERY, role_of
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
-TABLESPACES = "pg_tblspc"
 NEEDED = (
     *PRELOADING, "max_locks_per_transaction", "maintenance_work_mem", "max_replication_slots",
     "max_active_replication_origins", *SETTING_RULES.of_statistics,

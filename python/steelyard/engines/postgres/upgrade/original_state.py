@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard._core import read_relation_map
 from steelyard.engines.intake import DataPlace
-from steelyard.engines.local.owned_files import names_below, opened_below, path_of, read_below
+from steelyard.engines.local.owned_files import names_below, read_below
 from steelyard.engines.postgres.life.catalogue_rows import (
     PG_DATABASE,
     DatabaseLocale,
     database_locales,
+    shared_catalogue,
 )
 from steelyard.engines.postgres.life.control import sound_control, unreadable_control
 from steelyard.engines.postgres.upgrade.copies import Programs
@@ -239,9 +239,7 @@ def _names(where: str) -> list[str]:
 
 def locales_of(directory: Path, page_bytes: int, major: int) -> list[DatabaseLocale]:
     """Of every database of a stopped cluster. OSError, ValueError: a file cannot be read."""
-    with opened_below(directory, "global/pg_filenode.map") as descriptor:
-        files = dict(read_relation_map(path_of(descriptor), major))
-    content = read_below(directory, f"global/{files[PG_DATABASE]}")
+    content = shared_catalogue(directory, PG_DATABASE, major)
     return database_locales(content, directory, page_bytes, major)
 
 

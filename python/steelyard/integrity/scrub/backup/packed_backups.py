@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from steelyard.engines.postgres.life.data_directory import TDE_KEYS
+from steelyard.engines.postgres.life.data_directory import BACKUP_PROGRAMS, TDE_KEYS
 from steelyard.model.errors import UsageError
 
 _NEITHER = "Name the directory that `SHOW data_directory` returns."
@@ -35,11 +35,11 @@ _OTHER_ARCHIVE = (
     "base.tar (or .tar.gz), by a link in a directory of its own."
 )
 _OTHER_FILE = "Name base.tar, or the directory that holds it."
+_HINTS = {"pgBackRest": _PGBACKREST, "pg_probackup": _PG_PROBACKUP, "WAL-G": _WAL_G}
 _MARKS = {
-    "backup.manifest": _PGBACKREST,
-    "backup.info": _PGBACKREST,  # where all backups of a stanza stand
+    **{mark: _HINTS[program] for mark, program in BACKUP_PROGRAMS.items()},
+    "backup.info": _PGBACKREST,
     "backup.control": _PG_PROBACKUP,
-    "tar_partitions": _WAL_G,
     "mysql.ibd": _INNODB,
     "ib_logfile0": _INNODB,
     "#innodb_redo": _INNODB,
