@@ -315,7 +315,8 @@ def test_a_row_has_three_places_or_more_and_none_twice(places: list[str]) -> Non
 @pytest.mark.parametrize(
     ("key", "typed"),
     [
-        ("version", "steelyard weigh versions"),
+        ("version", "weigh mine.toml --set control.version=1 --set arm.version=4"),
+        ("bindir", "weigh mine.toml --set control.bindir=1 --set arm.bindir=4"),
         ("work_mem", "steelyard weigh mine.toml --set control.settings.work_mem=1"),
         ("settings.work_mem", "--set control.settings.work_mem=1 --set arm.settings.work_mem=4"),
     ],

@@ -95,6 +95,15 @@ def test_what_was_stopped_before_it_was_planned_is_named(keep: Keep, records: Pa
     assert "stopped before it was planned" in reasons(records)["checksums/2026-03-01T120000Z"]
 
 
+def test_the_study_of_a_search_stands_above_its_records(keep: Keep, records: Path) -> None:
+    study = (keep(1) / "study.toml").read_text()
+    (records / "search").mkdir()
+    (records / "checksums").rename(records / "search" / "1-trial")
+    (records / "search" / "study.toml").write_text(study)
+    assert len(read_history(records).entries) == 1
+    assert reasons(records) == {}
+
+
 def test_a_weighing_without_a_verdict_is_listed_as_such(keep: Keep, records: Path) -> None:
     keep(1, verdict=False)
     [entry] = read_history(records).entries

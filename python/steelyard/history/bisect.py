@@ -139,13 +139,7 @@ class Row:
         return min(inside, key=lambda n: (abs(2 * n - self.low - self.high), n), default=None)
 
 
-_TWO = {
-    "version": "steelyard weigh versions",
-    "bindir": "steelyard weigh builds --control BINDIR --arm BINDIR",
-}
-
-
-def _by_key(study: str, key: str, places: Sequence[str]) -> str:
+def _weighed_alone(study: str, key: str, places: Sequence[str]) -> str:
     """What to type for two values of a key of both arms; a key that an arm does not have is a
     setting."""
     if key.partition(".")[0] not in Arm.model_fields:
@@ -159,7 +153,7 @@ def require_places(places: Sequence[str], key: str, study: str) -> tuple[str, ..
     """The places, values of a key of a study's arms. UsageError: fewer than three, too many, or one
     twice."""
     if not 3 <= len(places) <= MOST:
-        two = f"Two are weighed by themselves: {_TWO.get(key) or _by_key(study, key, places)}"
+        two = f"Two are weighed by themselves: {_weighed_alone(study, key, places)}"
         raise UsageError(
             f"a search goes over 3 to {MOST} places, not {len(places)}",
             hint=two if len(places) == 2 else None,

@@ -21,7 +21,7 @@ from steelyard.model.files.bounded_json import JsonError, parse_json, read_bound
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.files.printable import printable_line
 from steelyard.record.reader import VERDICT
-from steelyard.record.record import ODD, PLAN, STUDY_FILE
+from steelyard.record.record import ODD, PLAN, STUDY_FILE, plans_below
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 
 INDEX = "history.jsonl"
@@ -164,8 +164,9 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _unfinished(directory: Path, path: str, names: list[str]) -> Iterator[Unread]:
-    """What is no record but says that one was to be: a study without a plan, a damaged sweep."""
-    if STUDY_FILE in names:
+    """What is no record but says that one was to be: a study without a plan, which that of
+    a search needs none of, a damaged sweep."""
+    if STUDY_FILE in names and not plans_below(directory):
         yield Unread(path=path, reason=UNPLANNED)
     for name, kind in ((SWEEP_FILE, SweepPlan), (SWEPT_FILE, Swept)):
         if name in names:

@@ -193,10 +193,15 @@ class Record:
             self._lock = None
 
 
+def plans_below(directory: Path) -> list[Path]:
+    """Those of the records of a sweep, a search or a repetition, which has none itself."""
+    return sorted(plan for depth in ("*", "*/*") for plan in directory.glob(f"{depth}/{PLAN}"))
+
+
 def _not_a_record(directory: Path) -> RecordError:
     """What is said of a folder without a plan: that of a sweep, a search or a study has records
     below it."""
-    plans = sorted(plan for depth in ("*", "*/*") for plan in directory.glob(f"{depth}/{PLAN}"))
+    plans = plans_below(directory)
     detail, hint = "There is no plan.json in it.", None
     if plans:
         first = shlex.quote(str(plans[0].parent))

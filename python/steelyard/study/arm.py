@@ -124,6 +124,11 @@ class Arm(StudyModel):
     """Words of a connection string, in place of those of the study's: a server that is running, or
     a role or a database of the study's. Its settings are those of its sessions."""
 
+    @property
+    def servers(self) -> int:
+        """How many run for it: its own and its standbys."""
+        return 1 + (0 if self.replication is None else self.replication.standbys)
+
 
 class Level(StudyModel):
     """What a level of a factor sets in its arms: keys of an arm, and only those named."""

@@ -8,7 +8,7 @@ import pytest
 from steelyard.model.errors import StudyError
 from steelyard.record.plan import ChosenLayout
 from steelyard.running.layouts.choice import LAYOUTS, choose_layout
-from steelyard.running.preparing.memory_room import MemoryRoom
+from steelyard.running.preparing.memory_room import MemoryRoom, memory_room
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.scripts import Script
@@ -128,6 +128,16 @@ def test_arms_that_cannot_share_the_machine_take_turns(
     assert "; one arm at a time: " in chosen.why
     assert why in chosen.why
     assert choose_layout(study, (READS,), lambda: room).name == "slices"
+
+
+def test_standbys_of_an_arm_take_memory_as_its_server_does() -> None:
+    study = read_study("settings", ["arm.replication.standbys=2", "workload.clients=1"])
+    room = memory_room(study, {arm.name: 1 << 30 for arm in study.every_arm}, 3 << 30, 20 << 30)
+    control, arm = room.needed_bytes.values()
+    assert 4 << 30 < control < 5 << 30
+    assert arm - control == 8 << 30
+    assert not room.lacks
+    assert "no room for 2 arms at once" in MemoryRoom(room.needed_bytes, 15 << 30).lacks
 
 
 def test_cycles_that_memory_has_no_room_for_are_refused_and_turns_offered() -> None:

@@ -328,7 +328,7 @@ def room_of(setup: Setup, runs: Mapping[str, SoloRun]) -> MemoryRoom:
     pools = {arm: pool_bytes(each.engine, each.in_effect) for arm, each in arms.items()}
     every = min(run.file_bytes for run in runs.values())
     free = setup.laboratory.host.sample().memory_available_bytes
-    return memory_room(pools, every // len(arms), setup.study.workload.clients, free)
+    return memory_room(setup.study, pools, every // len(arms), free)
 
 
 def shared_write_back(setup: Setup, runs: Mapping[str, SoloRun]) -> str:

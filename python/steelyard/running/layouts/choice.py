@@ -102,7 +102,7 @@ def _room_by_settings(study: Study) -> MemoryRoom | None:
         arm.name: round(size_bytes(study.settings_of(arm).get("shared_buffers", ""), "8kB") or 0)
         for arm in study.every_arm
     }
-    return memory_room(pools, size, study.workload.clients, memory_here(None, 1)[0])
+    return memory_room(study, pools, size, memory_here(None, 1)[0])
 
 
 def _by_treatment(study: Study, scripts: tuple[Script, ...], room: Room) -> ChosenLayout:

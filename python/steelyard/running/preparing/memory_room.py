@@ -10,11 +10,12 @@ from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import format_bytes
 from steelyard.running.preparing.memory_cap import CLIENT_BYTES
+from steelyard.study.study import Study
 
 
 @dataclass(frozen=True)
 class MemoryRoom:
-    """What every arm's server takes, its data in the page cache included, and what is free."""
+    """What every arm's servers take, their data in the page cache included, and what is free."""
 
     needed_bytes: Mapping[str, int]
     """Arm → its own."""
@@ -50,11 +51,16 @@ def pool_bytes(engine: Engine, settings: Settings) -> int:
 
 
 def memory_room(
-    pools: Mapping[str, int], data_bytes: int, clients: int, free_bytes: int
+    study: Study, pools: Mapping[str, int], data_bytes: int, free_bytes: int
 ) -> MemoryRoom:
-    """`pools`: arm → its buffer pool; `data_bytes`: of one arm, 0 where it is not known."""
-    rest_bytes = data_bytes + clients * CLIENT_BYTES
-    return MemoryRoom({arm: pool + rest_bytes for arm, pool in pools.items()}, free_bytes)
+    """`pools`: arm → the buffer pool of its server, which each of its standbys has too, as it has
+    the data; `data_bytes`: of one server, 0 where it is not known."""
+    clients_bytes = study.workload.clients * CLIENT_BYTES
+    needed = {
+        arm.name: arm.servers * (pools[arm.name] + data_bytes) + clients_bytes
+        for arm in study.every_arm
+    }
+    return MemoryRoom(needed, free_bytes)
 
 
 def require_room(room: MemoryRoom | None) -> None:

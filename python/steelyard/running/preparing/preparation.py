@@ -252,7 +252,7 @@ def _memory_room(
         for arm in study.every_arm
     }
     free = laboratory.host.sample().memory_available_bytes
-    return memory_room(pools, data_bytes(study) or 0, study.workload.clients, free)
+    return memory_room(study, pools, data_bytes(study) or 0, free)
 
 
 def _arms(

@@ -316,30 +316,6 @@ def test_a_dump_of_some_sections_is_said_to_have_no_index(
     assert doubts == ([] if "post-data" in sections else [True])
 
 
-FOREIGN = """CREATE FOREIGN DATA WRAPPER w;
-CREATE SERVER theirs FOREIGN DATA WRAPPER w;
-CREATE FOREIGN TABLE public."their s" (a int) SERVER theirs;
-CREATE TABLE public.t (a int);
-"""
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [FILLED.format('public."their s"'), 'INSERT INTO public."their s" VALUES (1);\n'],
-)
-def test_rows_of_foreign_tables_are_not_written_to_the_servers_that_these_lead_to(
-    server: RestoreServer, tmp_path: Path, rows: str
-) -> None:
-    """As pg_dump --include-foreign-data has them; this wrapper has no handler, and refuses any."""
-    dump = tmp_path / "dump.sql"
-    dump.write_text(f"{FOREIGN}{rows}{FILLED.format('public.t')}")
-    restored = server.restore(dump)
-    assert server.rows("SELECT a FROM public.t") == [(1,)]
-    assert [note.what for note in restored.neutralised] == [
-        'rows of foreign table public."their s"'
-    ]
-
-
 @pytest.mark.parametrize(
     ("created", "database", "refused"),
     [

@@ -149,6 +149,8 @@ class _Restore:
                     self._note(left_out(part))
                 elif foreign := self._tables.foreign_filled(part):
                     self._leave_out_rows(part, foreign)
+                elif foreign := self._tables.foreign_partition(part):
+                    raise _refused_rows(part, foreign)
                 else:
                     self._statement(part)
             self._unfinished = self._session.in_transaction
@@ -326,3 +328,12 @@ class _Restore:
                 f"LATIN1: {text} | sed \"s/{written}/client_encoding = 'LATIN1'/\" > new.sql"
             )
         return None
+
+
+def _refused_rows(statement: SqlStatement, foreign: str) -> UsageError:
+    return UsageError(
+        f"line {statement.line} writes rows to a table that has a foreign table for a partition, "
+        f"{foreign}: some may be written to the server that it leads to",
+        hint="Dump each partition's rows by themselves, without --load-via-partition-root: "
+        "pg_dump -Fc -f FILE DATABASE",
+    )
