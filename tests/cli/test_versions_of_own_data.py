@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -101,3 +101,32 @@ def test_that_a_users_file_says_another_version_than_the_datas_is_not_passed_ove
     assert with_data(ready, "checksums", version_named=False).control.version == "15"
     assert with_data(mine, str(file), version_named=True).control.version == "18"
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("failing", [None, "17"])
+def test_the_base_backup_of_a_sweep_stays_until_every_version_has_its_data(
+    failing: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weighed: list[Study] = []
+    dropped: list[str | None] = []
+
+    def weigh(_: object, study: Callable[[], Study], *__: object) -> object:
+        weighed.append(study())
+        assert not dropped
+        return "no such build" if weighed[-1].control.version == failing else SimpleNamespace()
+
+    monkeypatch.setattr(module.Campaign, "try_to_weigh", weigh)
+    monkeypatch.setattr(module, "drop_backup", lambda source: dropped.append(source.backup))
+    result = SimpleNamespace(to_json=dict, study="checksums")
+    monkeypatch.setattr(module, "swept", lambda *_: result)
+    for name in ("write_sweep_page", "sweep_lines", "show"):
+        monkeypatch.setattr(module, name, lambda *_, **__: None)
+    changes = ("source.place=/backups/monday", "source.backup=a token")
+    module.begin_sweep(
+        module.SweepRequest(
+            "checksums", "version=16,17", changes, False, 7, tmp_path / "s", None, ("x",), False
+        )
+    )
+    assert {study.control.version for study in weighed} == {"16", "17"}
+    assert {study.source and study.source.backup for study in weighed} == {None}
+    assert dropped == ([] if failing else ["a token"])

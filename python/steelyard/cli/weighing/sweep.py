@@ -32,6 +32,7 @@ from steelyard.study.study import Study
 from steelyard.study.sweep import Sweep, read_sweep
 from steelyard.verdict.swept import swept
 from steelyard.wording.sweep_sentences import reading
+from steelyard.workloads.loading.imported_data import drop_backup, without_backup
 from steelyard.workloads.reading.resolved import resolve_workload
 
 SWEEP = CampaignKind("a sweep", SWEEP_FILE, ("weigh",))
@@ -227,7 +228,7 @@ def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:
         nonlocal question
         study = resolve_workload(read_study(plan.study, sweep.overrides(plan.changes, value)))
         question = study.question
-        return resolve_arms(study, campaign.account)
+        return resolve_arms(without_backup(study), campaign.account)
 
     with campaign.resumable():
         for done, number in enumerate(plan.order, 1):
@@ -241,12 +242,22 @@ def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:
     if all(isinstance(outcome, str) for outcome in weighed.values()):
         first = next(iter(weighed.values()))
         raise SteelyardError(f"no point of the sweep could be weighed: {first}")
+    if not any(isinstance(outcome, str) for outcome in weighed.values()):
+        _drop_backup(plan)
     result = swept(plan, question, weighed, records.__getitem__)
     campaign.keep(SWEPT_FILE, result.to_json())
     write_sweep_page(result, campaign.folder)
     folder = str(campaign.folder)
     document = {"sweep": result.to_json(), "record": folder, "study": result.study}
     show(document, sweep_lines(result, folder, terminal_width()), as_json=as_json)
+
+
+def _drop_backup(plan: SweepPlan) -> None:
+    """The one that was taken for the sweep: each version has its data from it by now."""
+    changes = Sweep(plan.key, plan.values).overrides(plan.changes, plan.values[0])
+    source = read_study(plan.study, changes).source
+    if source is not None:
+        drop_backup(source)
 
 
 def _study(

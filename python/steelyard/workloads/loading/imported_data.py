@@ -162,6 +162,14 @@ def import_template(
     return home / "data"
 
 
+def without_backup(study: Study) -> Study:
+    """A study whose weighing leaves the base backup of its data, which others take too."""
+    source = study.source
+    if source is None or source.backup is None:
+        return study
+    return study.model_copy(update={"source": source.model_copy(update={"backup": None})})
+
+
 def drop_backup(source: Source) -> None:
     """Remove the base backup that was taken for this weighing alone, of which every arm has its
     data by now; a place that a user named stays, wherever it is."""
