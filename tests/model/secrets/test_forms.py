@@ -138,6 +138,18 @@ CIPHERS = [
     f"SELECT id FROM u WHERE hash = crypt('{T}', hash)",
     f"INSERT INTO t VALUES (1, AES_ENCRYPT('a', \"{T}\")), (2, aes_encrypt('b', '{T}'))",
 ]
+CALLS = [
+    f"SELECT aws_commons.create_aws_credentials('AKIA', '{T}', '')",
+    f"SELECT a, check_password('bob', $${T}$$) FROM u",
+    f"CALL app.set_user_password(lower('bob'), E'{T}')",
+    f"SELECT pgsodium.crypto_secretbox('m', 'n', '{T}')",
+    f"SELECT crypto_aead_det_encrypt('m', 'a', '{T}'::bytea)",
+    f"SELECT azure_storage.account_add('a', '{T}')",
+    f"SELECT azure_ai.set_setting('azure_openai.subscription_key', '{T}')",
+    f"SELECT http_header('Authorization', 'ApiKey {T}')",
+    f"SELECT DECRYPTBYKEYAUTOCERT(CERT_ID('c'), N'{T}', a) FROM u",
+    f"SELECT VALIDATE_PASSWORD_STRENGTH('{T}')",
+]
 SERVERS = [
     f'LOG:  parameter "archive_command" changed to "curl -H "a: {T}" -u a:{T}"',
     f'LOG:  parameter "primary_conninfo" changed to "host=h password={T}"',
@@ -161,6 +173,9 @@ HARMLESS = [
     "SELECT 1 FROM u WHERE password = crypt($1, password)",
     "SELECT crypt($1, hash), hmac(a, $2, b), encode(digest('a', 'sha256'), 'hex') FROM u",
     "an encrypted (see 'a') file; encrypted('a'); the crypt of 'b'; my_crypt('c')",
+    "CREATE INDEX ON tokens(kind) WHERE kind = 'a'; INSERT INTO tokens(id) VALUES ('a')",
+    "SELECT partition_key('a', 'b'), count(token), length(password), ts_token_type('default')",
+    "token(s) of the user's own; see password(5) and 'a'",
     "UPDATE u SET token = DEFAULT, password = NULL WHERE id = 1",
     'SELECT "u"."token", "u"."name" FROM u WHERE "u"."token" = "t"."token"',
     'SELECT "users"."token" AS "t0", "token", "id" FROM "users"',
@@ -206,7 +221,7 @@ HARMLESS = [
 ]
 
 
-EVERY = [*CONNECTIONS, *VARIABLES, *PROGRAMS, *COLONS, *STATEMENTS, *CIPHERS, *SERVERS]
+EVERY = [*CONNECTIONS, *VARIABLES, *PROGRAMS, *COLONS, *STATEMENTS, *CIPHERS, *CALLS, *SERVERS]
 
 
 @pytest.mark.parametrize("text", EVERY)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.views.workload_view import capture_lines, captured_json
+from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.entries import read_entries
 from steelyard.workloads.capturing.ledger import CaptureLedger
 from steelyard.workloads.capturing.mix import mix_of
@@ -35,6 +36,24 @@ def captured(folder: Path, lines: Sequence[str]) -> Captured:
 
 def notes(capture: Captured) -> list[str]:
     return [text for text in capture_lines(capture) if text.startswith("note: ")]
+
+
+def test_statements_of_several_databases_in_one_mix_are_said(tmp_path: Path) -> None:
+    """The same text in each, as of tenants: its values are keys of one of them alone."""
+
+    def of_database(number: int, database: str) -> str:
+        text = line(number, f"duration: 0.1 ms  statement: select {number} from t")
+        return text.replace("] LOG", f"] app@{database} LOG")
+
+    names = ["shop", "shop", "crm", "a\x1b[1m", "shop", *(f"tenant{n}" for n in range(4))]
+    capture = captured(tmp_path, [of_database(n, name) for n, name in enumerate(names)])
+    [note] = notes(capture)
+    named = "shop (33.3 %), crm (11.1 %), a\\x1b[1m (11.1 %), "
+    assert note.startswith(f"note: statements of 7 databases are one mix: {named}")
+    assert " and 2 more; " in note
+    assert "--database NAME" in note
+    assert not [text for text in capture_lines(capture, None, "shop") if "databases" in text]
+    assert json.loads(captured_json(capture))["databases"]["shop"] == 3
 
 
 def slow(number: int) -> str:
@@ -157,3 +176,18 @@ def test_entries_that_are_missing_between_others_are_said(tmp_path: Path, form: 
     for capture in captures.values():
         assert not notes(capture)
         assert json.loads(captured_json(capture))["missing_lines"] == 0
+
+
+@pytest.mark.parametrize("detail", ["", line(2, "parameters: $1 = 'long...'", level="DETAIL")])
+def test_parameters_that_are_not_in_the_log_are_said_with_what_logs_them(
+    tmp_path: Path, detail: str
+) -> None:
+    """Of log_error_verbosity = terse a log has no DETAIL at all."""
+    executed = line(1, "duration: 0.1 ms  execute <unnamed>: select a from t where b = $1") + detail
+    with pytest.raises(UsageError, match="nothing is left of the log") as refused:
+        captured(tmp_path, [executed])
+    settings = "log_parameter_max_length = -1 (and no log_error_verbosity = terse)"
+    assert refused.value.hint == f"{settings} logs parameters whole."
+    capture = captured(tmp_path, [executed, line(3, f"duration: 0.1 ms  {READ}")])
+    [left_out] = [text for text in capture_lines(capture) if text.startswith("left out: ")]
+    assert left_out.endswith(f"; {settings} logs them")

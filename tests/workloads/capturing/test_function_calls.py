@@ -1,5 +1,5 @@
-"""Queries that call functions which may write are marked by the names of these; what functions
-leave to their sessions is not driven."""
+"""Queries that call functions which may write are marked by the names of these; what functions and
+temporary tables leave to their sessions is not driven."""
 
 from __future__ import annotations
 
@@ -134,3 +134,34 @@ def test_locks_that_a_transaction_gives_back_are_its_own(
         said("BEGIN"), *(said(f"SELECT pg_advisory_{call}") for call in calls), said("COMMIT")
     )
     assert [kind.count for kind in mix.kinds] == ([1] if is_driven else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_driven"),
+    [
+        ("CREATE TEMP TABLE x (a int)", False), ("CREATE TABLE pg_temp.x (a int)", False),
+        ("create temporary table x on commit delete rows as select 1", False),
+        ("SELECT a INTO TEMP x FROM t", False), ("CREATE TEMP VIEW x AS SELECT 1", False),
+        ("CREATE TEMP SEQUENCE x", False),
+        ("CREATE TEMP TABLE x ON COMMIT DROP AS SELECT 1", True),
+        ("CREATE TEMP TABLE IF NOT EXISTS x (a int)", True),
+        ("CREATE OR REPLACE TEMP VIEW x AS SELECT 1", True),
+        ("CREATE TABLE x (a int)", True), ("SELECT a INTO x FROM t", True),
+    ],
+)  # fmt: skip
+def test_temporary_tables_that_outlive_their_transaction_are_not_driven(
+    text: str, is_driven: bool
+) -> None:
+    """The client that drew it a second time failed: its session had the table."""
+    mix = mixed(said("SELECT a FROM t"), said(text, "2"))
+    assert [kind.count for kind in mix.kinds] == ([1, 1] if is_driven else [1])
+    assert mix.ledger.statements == ({} if is_driven else {StatementOutcome.SESSION: 1})
+    for around, is_repeatable in (
+        (("BEGIN", text, "COMMIT"), is_driven),
+        (("BEGIN", text, "ROLLBACK"), True),
+        (("BEGIN", text, "DROP TABLE other, pg_temp.x", "COMMIT"), True),
+        (("BEGIN", "DROP TABLE IF EXISTS X", text, "COMMIT"), True),
+        (("BEGIN", text, "DROP FUNCTION x", "COMMIT"), is_driven),
+    ):
+        within = mixed(*map(said, around))
+        assert [kind.count for kind in within.kinds] == ([1] if is_repeatable else []), around

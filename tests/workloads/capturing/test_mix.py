@@ -366,6 +366,11 @@ def test_texts_are_hashed_alike_and_numbers_dates_and_uuids_stay(tmp_path: Path)
 def test_rows_are_written_and_read_as_copy_does() -> None:
     rows = [["a\tb", None, "\\N", ""], ["c\nd\\", "é", "'", "\r\v\f\b"]]
     assert read_rows(rows_text(rows)) == rows
+    assert read_rows("\\x41\\x9\\102c\tC:\\\\1\n\\303\\274\\xc3\\xbc\t\\.\\q\n\\.\n\n") == [
+        ["A\tBc", "C:\\1"], ["üü", ".q"],
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="decode"):
+        read_rows("\\303\n")
     with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):
         read_rows("a\tb\nc\n")
     with pytest.raises(ValueError, match="line 2: 1 fields, not 2"):

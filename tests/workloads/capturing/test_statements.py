@@ -191,7 +191,7 @@ def test_statements_of_other_databases_are_counted_as_such() -> None:
     ledger = CaptureLedger()
     found = [s for s in statements(entries, ledger, "a") if isinstance(s, LoggedStatement)]
     assert [one.outcome for one in found].count(StatementOutcome.OTHER_DATABASE) == 1
-    assert ledger.databases == {"a", "b"}
+    assert ledger.databases == {"a": 2, "b": 1}
 
 
 def test_a_session_ends_where_another_begins_or_the_server_fails() -> None:

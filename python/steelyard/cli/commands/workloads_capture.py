@@ -217,7 +217,7 @@ def _logged(
             hint="log_line_prefix needs %d for it; without --database all are taken.",
         )
     if ledger.statements[StatementOutcome.OTHER_DATABASE] == ledger.read:
-        others = ", ".join(sorted(ledger.databases - {""}))
+        others = ", ".join(sorted(ledger.databases))
         raise UsageError(
             f'the log holds no statement of database "{database}"', detail=f"It has: {others}."
         )

@@ -13,8 +13,14 @@ from typing import Any
 
 from steelyard.cli.driving.passing import QUANTILES, Passed, Status
 from steelyard.cli.views.text_layout import WHOLE, hanging
+from steelyard.model.files.printable import printable_line
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration, format_share
-from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.ledger import (
+    LOGGED_WITHOUT_VALUES,
+    LOGS_VALUES,
+    CaptureLedger,
+    StatementOutcome,
+)
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
 from steelyard.workloads.reading.command_words import folder_word
@@ -100,7 +106,7 @@ def capture_lines(
     be copied."""
     yield from _kind_lines(captured)
     yield ""
-    for text in _outcome_lines(captured, passed):
+    for text in _outcome_lines(captured, passed, database):
         yield from hanging(text, columns)
     command = [
         "steelyard",
@@ -130,18 +136,24 @@ def _kind_lines(captured: Captured) -> Iterator[str]:
         yield f"{name:<{width}}  {share:>7}  {mean:>10}  {values:>7}  {think:>9}{writes}"
 
 
-def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
+def _outcome_lines(
+    captured: Captured, passed: Passed | None, database: str | None
+) -> Iterator[str]:
     """What was covered and left out, how it is sent, and what was passed through."""
     yield f"covered: {_shares(captured.statements_share, captured.seconds_share)}"
     ledger = captured.ledger
+    if database is None:
+        yield from _database_lines(ledger)
     if ledger.timed and not ledger.is_timed:
         yield (
             f"note: the log has the durations of {format_share(ledger.timed_share)} of the "
             "statements, the slow ones: shares of the time are not known, and kinds are ranked by "
             "their number; log_min_duration_statement = 0 logs all durations"
         )
+    of_logs = dict.fromkeys(LOGGED_WITHOUT_VALUES, f"; {LOGS_VALUES} logs them")
+    remedies = _REMEDIES | (of_logs if passed is None else {})
     for why, count, seconds in captured.left_out:
-        yield f"left out: {_shares(count, seconds)}: {why}{_REMEDIES.get(why, '')}"
+        yield f"left out: {_shares(count, seconds)}: {why}{remedies.get(why, '')}"
     if ledger.forgotten:
         yield (
             f"note: the server forgot statements {ledger.forgotten} times to make room for others: "
@@ -166,6 +178,21 @@ def _outcome_lines(captured: Captured, passed: Passed | None) -> Iterator[str]:
     if captured.arrivals is not None:
         folder = shlex.quote(folder_word(captured.folder))
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
+
+
+def _database_lines(ledger: CaptureLedger) -> Iterator[str]:
+    """Statements of which databases are one mix, where they are several."""
+    count, total = len(ledger.databases), ledger.databases.total()
+    if count < 2:
+        return
+    most = ledger.databases.most_common(_MOST_NAMED)
+    shares = [f"{printable_line(name)} ({format_share(of / total)})" for name, of in most]
+    more = f" and {count - len(most)} more" if count > len(most) else ""
+    yield (
+        f"note: statements of {count} databases are one mix: {', '.join(shares)}{more}; driven in "
+        "one of them, those of another fail there or meet its rows; --database NAME captures those "
+        "of one"
+    )
 
 
 _MOST_NAMED = 5
@@ -284,6 +311,7 @@ def captured_json(captured: Captured, passed: Passed | None = None) -> str:
         "protocols": dict(captured.protocols),
         "statements": ledger.total,
         "arrivals": captured.arrivals,
+        "databases": dict(ledger.databases),
         "sets": dict(ledger.sets),
         "forgotten": ledger.forgotten,
         "least_ms": least_ms if math.isfinite(least_ms) else None,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from functools import lru_cache
 
 from steelyard.model.secrets.named_secrets import without_named
 from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
@@ -86,10 +87,14 @@ _INSERTED = re.compile(
 )
 _CIPHER = re.compile(
     r"\b(?:pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|(?:(?:aes|des)_)?(?:en|de)crypt(?:_iv)?|crypt"
-    r"|hmac)\s{0,3}(?=\()",
+    r"|hmac|crypto_\w{1,40}|decryptbykeyauto\w{1,9}|account_add|validate_password_strength)"
+    r"\s{0,3}(?=\()",
     re.IGNORECASE,
 )
-"""Functions of pgcrypto and MySQL with a key or a password among their arguments, at no name."""
+"""Functions of pgcrypto, pgsodium, MySQL, SQL Server and Azure with a key or a password among their
+arguments, at no name."""
+_CALL = re.compile(r"(?<![\w.])[\w.]{1,200}+(?=\()")
+"""A function, perhaps with its schema."""
 _NO_LITERAL = re.compile(r"[^'\"$()]+")
 _NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}\(")
 _LINE_OF_COPY = re.compile(r", line \d{1,20}")
@@ -196,13 +201,23 @@ def _without_inserted(text: str) -> str:
 
 
 def _without_keys(text: str) -> str:
-    """Without the literals among the arguments of ciphers."""
-    parts, at = list[str](), 0
-    while (match := _CIPHER.search(text, at)) is not None:
-        arguments, end = _without_literals(text, match.end())
-        parts += [text[at : match.end()], arguments]
-        at = end
-    return "".join([*parts, text[at:]])
+    """Without the literals among the arguments of ciphers, and of functions whose names are secret:
+    which of them is the secret, such a name does not say."""
+    for pattern in (_CIPHER, _CALL):
+        parts, at = list[str](), 0
+        while (match := pattern.search(text, at)) is not None:
+            parts.append(text[at : match.end()])
+            at = match.end()
+            if pattern is _CIPHER or _is_of_secrets(match[0]):
+                arguments, at = _without_literals(text, at)
+                parts.append(arguments)
+        text = "".join([*parts, text[at:]])
+    return text
+
+
+@lru_cache(maxsize=10_000)
+def _is_of_secrets(function: str) -> bool:
+    return is_secret(function) and not is_perhaps_a_column(function)
 
 
 def _without_literals(text: str, at: int) -> tuple[str, int]:

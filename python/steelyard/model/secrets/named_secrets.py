@@ -202,6 +202,9 @@ def _hidden(name: _NameAt, copied: int) -> Hidden | None:
 def _is_meant(name: _NameAt, operator: re.Match[str]) -> bool:
     """Whether a name that may also be a word of prose, a rule or a column stands for a secret."""
     is_set = bool(operator["assigned"] or operator["colon"])
+    is_quoted = operator["call"] and name.text[name.start] == "'"
+    if is_quoted and ("." in name.name or _HEADER.fullmatch(name.name)):
+        return True  # a setting or a header, and the argument behind it: no column is quoted so
     if _WEAK.fullmatch(name.name):
         return is_set and not is_method(name.name, name.text[operator.end() : operator.end() + 30])
     if not is_perhaps_a_column(name.name) or name.name.startswith("--"):

@@ -22,7 +22,7 @@ _HINTS = (
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
     *("salt", "pepper", "curl ", "row contains", "copy ", "line "),
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
-    *("docker ", "podman ", "openssl", "crypt", "hmac"),
+    *("docker ", "podman ", "openssl", "crypt", "hmac", "account_add"),
 )
 """Of a text without any of these nothing can be left out: most texts end here."""
 _HISTOGRAM = re.compile(r"HISTFA[A-Za-z0-9+/]*={0,2}")

@@ -40,9 +40,10 @@ _HEAD_LINES = 200
 _LONGEST_TAIL = 100_000
 """So many lines of an entry that began before the file are skipped."""
 _CR = re.compile(r"\r(?=[^\n]*[:,])")
-# docker compose logs: "db-1  | 2026-11-28 ..."
-_NAME = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*) +\|(?: |(?=\r?$))")
-
+# docker compose logs: "db-1  | 2026-11-28 ..."; docker service logs: "db.1.k2x9@node  | ...".
+_NAME = re.compile(r"(?P<name>[A-Za-z0-9][\w.@-]*) +\|(?: |(?=\r?$))")
+# kubectl logs --prefix
+_POD = re.compile(r"\[(?P<name>pod/[^\s/\]]+/[^\s/\]]+)\](?: |(?=\r?$))")
 # docker logs -t, kubectl logs --timestamps; the files of containerd and CRI-O ("stderr F") beside.
 _STAMP = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) "
@@ -240,16 +241,15 @@ def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wr
     """
     wrappings: list[Wrapping] = []
     lines = [line for line in head if line.strip()]
-    for pattern in (_NAME, _STAMP):
+    for pattern in (_NAME, _POD, _STAMP):
         matches = [(line, match) for line in lines if (match := pattern.match(line)) is not None]
         firsts = sum(not line[:1].isspace() for line in lines)
         if len(matches) <= _MOST * firsts or any(is_syslog(line) for line in lines):
             continue
-        name = None
-        if pattern is _NAME:
-            if prefix is not None and "|" in prefix and pattern.match(prefix) is None:
-                continue
-            name = _name(path, matches)
+        has_bar = prefix is not None and "|" in prefix and pattern.match(prefix) is None
+        if pattern is _NAME and has_bar:
+            continue
+        name = None if pattern is _STAMP else _name(path, matches)
         wrapping = Wrapping(path, pattern, name)
         wrappings.append(wrapping)
         lines = list(wrapping.unwrapped(lines))
@@ -269,6 +269,14 @@ def _name(path: Path, matches: Sequence[tuple[str, re.Match[str]]]) -> str:
     return next(iter(servers), counted.most_common(1)[0][0])
 
 
+_OF_ONE = (
+    ("pod/", "kubectl logs POD -c CONTAINER"),
+    ("@", "docker service logs --raw TASK"),
+    ("", "docker compose logs --no-log-prefix NAME"),
+)
+"""By what the names of containers hold, the command that writes the lines of one."""
+
+
 def _several(path: Path, names: set[str]) -> UsageError:
-    hint = "docker compose logs --no-log-prefix NAME writes those of one."
-    return several_servers(path, names, hint)
+    command = next(command for mark, command in _OF_ONE if mark in min(names))
+    return several_servers(path, names, f"{command} writes those of one.")

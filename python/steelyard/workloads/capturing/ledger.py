@@ -50,6 +50,9 @@ class StatementOutcome(StrEnum):
     NO_SESSION = "commands of sessions and transactions: what belongs together is not counted"
 
 
+LOGGED_WITHOUT_VALUES = (StatementOutcome.NO_VALUES, StatementOutcome.CUT_VALUES)
+LOGS_VALUES = "log_parameter_max_length = -1 (and no log_error_verbosity = terse)"
+"""What a server is set to so that its log has parameters, and none is cut off."""
 _ENOUGH_TIMED = 0.99
 """Of the executed statements; the few others were quick, or failed unseen."""
 _FEWEST_TIMED = 20
@@ -68,8 +71,8 @@ class CaptureLedger:
     """Of a log, as far as its statements show it."""
     plans: int = 0
     """Plans of auto_explain, which are no statements."""
-    databases: set[str] = field(default_factory=set)
-    """In which the statements were executed, as far as the log says."""
+    databases: Counter[str] = field(default_factory=Counter)
+    """Statements by the database in which they were executed, as far as the log says."""
     executed: int = 0
     """Statements read that did not fail."""
     timed: int = 0

@@ -20,6 +20,7 @@ from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
 from steelyard.workloads.capturing.transactions import (
     MOST_LENGTH,
     LoggedTransaction,
+    first_word,
     is_of_session,
 )
 from steelyard.workloads.reading.arrivals import MOST_ARRIVALS
@@ -297,7 +298,7 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
     if sum(statement.length for statement in transaction.statements) > MOST_LENGTH:
         return StatementOutcome.LARGE
     readings: Readings = []
-    locks = 0.0
+    locks, temporary, dropped = 0.0, set[str](), set[str]()
     is_single = len(transaction.statements) == 1
     for statement in transaction.statements:
         if is_of_session(statement.text, alone=is_single):
@@ -312,7 +313,11 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
         if (why := _unrepeatable(statement, reading[0])) is not None:
             return why
         readings.append(reading)
-    return StatementOutcome.SESSION if locks > 0 else readings
+        temporary.update([reading[0].temporary] if reading[0].temporary else [])
+        dropped.update(reading[0].drops)
+    is_undone = first_word(transaction.statements[-1].text) in ("rollback", "abort")
+    leaves_tables = bool(temporary - dropped) and not is_undone
+    return StatementOutcome.SESSION if locks > 0 or leaves_tables else readings
 
 
 def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome | None:

@@ -84,6 +84,10 @@ class Shape:
     permits_writes: bool = False
     """Whether it may let a transaction write where the session's may not: BEGIN READ WRITE."""
     session_calls: tuple[SessionCall, ...] = ()
+    temporary: str | None = None
+    """A table, view or sequence of its session that it makes, and cannot make again."""
+    drops: tuple[str, ...] = ()
+    """Tables, views and sequences."""
 
 
 def require_pglast() -> None:
@@ -137,7 +141,7 @@ def _parsed(text: str) -> _Reading | None:
         pieces, numbers, mark, to_server or writes, f"{mark} {key}",
         controls=controls, savepoint=getattr(statement, "savepoint_name", None),
         to_server=to_server, calls=calls, permits_writes=bool(_PERMITS_WRITES.search(text)),
-        session_calls=session_calls,
+        session_calls=session_calls, temporary=_temporary(statement), drops=_drops(statement),
     )  # fmt: skip
     return shape, values
 
@@ -277,6 +281,33 @@ def _constant(node: Any) -> str | int:
     if kind == "Boolean":
         return "true" if value.boolval else "false"
     return str(value.sval) if kind == "String" else ""
+
+
+_MADE = {"CreateStmt": "relation", "ViewStmt": "view", "CreateSeqStmt": "sequence"}
+
+
+def _temporary(statement: Any) -> str | None:
+    into = getattr(statement, "into", None) or getattr(statement, "intoClause", None)
+    made = getattr(statement, _MADE.get(type(statement).__name__, ""), None)
+    relation, on_commit = made, getattr(statement, "oncommit", None)
+    if into is not None:
+        relation, on_commit = into.rel, into.onCommit
+    if relation is None or not (relation.relpersistence == "t" or relation.schemaname == "pg_temp"):
+        return None
+    is_repeatable = getattr(statement, "if_not_exists", False) or getattr(
+        statement, "replace", False
+    )
+    is_gone = on_commit is not None and on_commit.name == "ONCOMMIT_DROP"
+    return None if is_repeatable or is_gone else str(relation.relname)
+
+
+def _drops(statement: Any) -> tuple[str, ...]:
+    if type(statement).__name__ != "DropStmt" or statement.removeType.name not in _DROPPED:
+        return ()
+    return tuple(name[-1].sval for name in statement.objects)
+
+
+_DROPPED = {"OBJECT_TABLE", "OBJECT_VIEW", "OBJECT_SEQUENCE"}
 
 
 def _is_to_server(statement: Any, text: str) -> bool:

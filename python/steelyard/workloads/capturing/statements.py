@@ -139,7 +139,7 @@ def of_database(
         ledger.executed += 1
         ledger.timed += statement.duration_ms is not None
     if statement.database:
-        ledger.databases.add(statement.database)
+        ledger.databases[statement.database] += 1
     unread = not statement.database and statement.outcome in _UNREAD
     if database not in (None, statement.database) and not unread:
         return replace(statement, outcome=StatementOutcome.OTHER_DATABASE)

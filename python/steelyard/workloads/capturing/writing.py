@@ -15,7 +15,12 @@ from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.printable import printable_line
-from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.ledger import (
+    LOGGED_WITHOUT_VALUES,
+    LOGS_VALUES,
+    CaptureLedger,
+    StatementOutcome,
+)
 from steelyard.workloads.capturing.mix import Mix, TransactionKind
 from steelyard.workloads.capturing.redacting import redacted_piece
 from steelyard.workloads.capturing.scripting import script_of, texts_of
@@ -234,6 +239,9 @@ def _hint(ledger: CaptureLedger) -> str:
         return _ENGLISH
     if ledger.statements[StatementOutcome.HIDDEN]:
         return "GRANT pg_read_all_stats TO the role of the DSN: then the server shows all texts."
+    lost = sum(ledger.statements[why] for why in LOGGED_WITHOUT_VALUES)
+    if lost > ledger.statements[StatementOutcome.WRITES]:
+        return f"{LOGS_VALUES} logs parameters whole."
     if ledger.statements[StatementOutcome.WRITES]:
         return "--writes takes along transactions that write."
     return "log_min_duration_statement = 0 logs every statement with its parameters."

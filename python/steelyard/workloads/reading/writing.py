@@ -46,7 +46,8 @@ _READING = {
 T-SQL, queries aside; what begins otherwise (PURGE, DBCC, a word that is not known) may write."""
 _BEGINS = re.compile(
     r"(?:prepare\s+transaction|(?:commit|rollback)\s+prepared"
-    r"|reset\s+(?:master|binary|slave|replica|query|persist)|start\s+(?:slave|all|\w*replica\w*))\b"
+    r"|reset\s+(?:master|binary|slave|replica|query|persist)|start\s+(?:slave|all|\w*replica\w*)"
+    r"|set\s+(?:password|default\s+role))\b"
     r"|set\b(?:.*,)?\s*(?:@@(?:global|persist(?:_only)?)\.|(?:global|persist(?:_only)?)\s+[\w`@])",
     re.IGNORECASE | re.DOTALL,
 )
@@ -58,7 +59,8 @@ _OF_BATCHES = re.compile(
 )
 """What writes wherever it stands in T-SQL, whose statements need no semicolons between them."""
 _TEXTS = re.compile(TEXTS, re.DOTALL)
-_PREPARED = re.compile(r'prepare\s+(\w+|"[^"]+")', re.IGNORECASE)
+_PREPARED = re.compile(r'prepare\s+(\w++|"[^"]+")(?!\s+from\s+@)', re.IGNORECASE)
+"""But what a variable holds, which may write."""
 _EXECUTED = re.compile(r'(?:explain\b[^;]*?\b)?execute\s+(\w+|"[^"]+")', re.IGNORECASE)
 _ANYWHERE = re.compile(
     r"\b(insert|update|delete|merge|truncate|copy|call|do|create|alter|drop|vacuum|analyze"
@@ -70,11 +72,13 @@ _ANYWHERE = re.compile(
 _OF_QUERIES = re.compile(
     r"\binto\b|\bfor\s+(?:no\s+key\s+|key\s+)?(?:update|share)\b|\block\s+in\s+share\b"
     r"|\b(?:updlock|xlock|tablockx)\b|\bnext\s+value\s+for\b"
+    r"|\bopen(?:query|rowset|datasource)\s*\("
     r"|\b(?:get_lock|release_lock|release_all_locks)\s*\("
     rf"|{_CALLS.pattern}",
     re.IGNORECASE,
 )
-"""What writes in a query: rows are locked, a table is made, a number is drawn, a function does."""
+"""What writes in a query: rows are locked, a table is made, a number is drawn, a function does, or
+another server may do anything."""
 _CHANGES = re.compile(r"\b(?:insert|update|delete|merge)\b", re.IGNORECASE)
 _EXPLAINED = re.compile(
     r"\Aexplain\b(?:\s*\([^()]*\)|\s+(?:analy[zs]e|verbose|extended|format\s*=\s*\w+)\b)*",

@@ -90,8 +90,8 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_never_quoted(tmp_
     for text, words in {
         "include 'main.conf'\n": "circle",
         "jit = on\n= 3\n": "line 2 is no setting",
-        "include 'missing'\n": "missing",
-        "include_dir 'missing'\n": "missing",
+        "jit = on\ninclude 'missing'\n": 'line 2 includes ".*/missing", which is not there',
+        "include_dir 'conf.d'\n": 'line 1 includes ".*/conf.d", which is not there',
         "include ''\n": "line 1 includes nothing",
         "include '.'\n": "not a regular file",
         f"include '{shadow}'\n": "line 1 is no setting",
@@ -307,10 +307,13 @@ def test_includes_are_read_as_the_server_reads_them(oracle: Oracle) -> None:
 @pytest.mark.parametrize(
     ("line", "typed"),
     [
-        ("ALTER SYSTEM SET shared_buffers = '4GB';", "sed -nE 's/^ALTER SYSTEM SET (.*);/"),
-        ("shared_buffers: 4GB", "sed -nE 's/^ *([a-z_.]+): +/"),
-        ("      work_mem: 64MB", "sed -nE 's/^ *([a-z_.]+): +/"),
-        ("parameters:", "sed -nE 's/^ *([a-z_.]+): +/"),
+        ("ALTER SYSTEM SET shared_buffers = '4GB';", "sed -nE 's/^ *(alter system set)? *"),
+        ("alter system set work_mem to '4MB'; -- more", "sed -nE 's/^ *(alter system set)? *"),
+        ("shared_buffers: 4GB", "sed -nE 's/^ *([a-z_.]+): +"),
+        ("      work_mem: 64MB", "sed -nE 's/^ *([a-z_.]+): +"),
+        ('shared_buffers: "4GB"  # more', "sed -nE 's/^ *([a-z_.]+): +"),
+        ("---", "sed -nE 's/^ *([a-z_.]+): +"),
+        ("parameters:", "sed -nE 's/^ *([a-z_.]+): +"),
         ("[mysqld]", "--set arm.settings.NAME=VALUE"),
         ("work_mem == 4MB", "correct or remove it"),
     ],
@@ -321,9 +324,25 @@ def test_a_file_of_another_form_is_refused_with_what_makes_a_configuration_of_it
     with pytest.raises(EngineError, match="line 2 is no setting") as refused:
         read(tmp_path, f"# settings\n{line}\n")
     assert typed in str(refused.value.hint)
-    program = str(refused.value.hint).partition(": sed -nE '")[2].partition("'")[0]
-    if program and line != "parameters:":
-        converted = subprocess.run(
-            ["sed", "-nE", program], input=line + "\n", capture_output=True, text=True, check=True
-        )
-        assert parse_line(converted.stdout.rstrip("\n")) is not None
+    if "sed" in str(refused.value.hint) and line not in ("---", "parameters:"):
+        converted = converted_as_advised(refused.value, f"# settings\n{line}\n")
+        assert parse_line(converted.rstrip("\n")) is not None
+
+
+def converted_as_advised(refused: EngineError, text: str) -> str:
+    program = str(refused.hint).partition(": sed -nE '")[2].partition("'")[0]
+    return subprocess.run(
+        ["sed", "-nE", program], input=text, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_of_pgtunes_sql_the_advised_program_makes_a_configuration(tmp_path: Path) -> None:
+    """As its page writes it, isAlterSystem in le0pard/pgtune."""
+    text = (
+        "-- DB Version: 17\n-- OS Type: linux\n\nALTER SYSTEM SET\n max_connections = '200';\n"
+        "ALTER SYSTEM SET\n shared_buffers = '4GB';\nSELECT pg_reload_conf();\n"
+    )
+    with pytest.raises(EngineError, match="line 1 is no setting") as refused:
+        read(tmp_path, text)
+    converted = converted_as_advised(refused.value, text)
+    assert read(tmp_path, converted) == {"max_connections": "200", "shared_buffers": "4GB"}

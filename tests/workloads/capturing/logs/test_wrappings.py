@@ -14,7 +14,8 @@ STAMP = "2026-11-28T03:00:00.123456789Z"
 WRAPPERS = {
     "compose": "db-1  | ", "compose, long": "my_project.db-12 | ", "docker -t": f"{STAMP} ",
     "CRI": f"{STAMP} stderr F ", "CRI, offset": "2026-11-28T03:00:00.1+05:30 stdout F ",
-    "compose -t": f"db-1  | {STAMP} ",
+    "compose -t": f"db-1  | {STAMP} ", "service": "shop_db.1.k2x9l0@node-1    | ",
+    "kubectl --prefix": "[pod/pg-0/postgres] ", "kubectl, both": f"[pod/pg-0/postgres] {STAMP} ",
 }  # fmt: skip
 BODIES = [f"select a\n\n\tfrom t\nwhere b = ' | {n}  '" for n in range(4)]
 
@@ -31,7 +32,9 @@ def test_wrapped_lines_are_read_as_they_were(tmp_path: Path, wrapper: str, kind:
     assert texts(entries(tmp_path, wrapped(text, WRAPPERS[wrapper]))) == BODIES
 
 
-@pytest.mark.parametrize("wrapper", ["compose", "compose, long", "compose -t"])
+@pytest.mark.parametrize(
+    "wrapper", ["compose", "compose, long", "compose -t", "kubectl --prefix", "kubectl, both"]
+)
 def test_a_prefix_may_be_named_with_the_wrapping_or_without(tmp_path: Path, wrapper: str) -> None:
     text = "".join(stderr(n, body) for n, body in enumerate(BODIES))
     name = WRAPPERS[wrapper].partition(STAMP)[0]
@@ -70,6 +73,23 @@ def test_lines_of_other_containers_are_none_and_those_of_another_server_refused(
     for text in (own + other, own * 100 + other):
         with pytest.raises(UsageError, match="several servers: db-1, db-2"):
             entries(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "command"),
+    [
+        ("db-{n}  | ", "docker compose logs --no-log-prefix NAME"),
+        ("db.{n}.k2x9@node  | ", "docker service logs --raw TASK"),
+        ("[pod/pg-{n}/postgres] ", "kubectl logs POD -c CONTAINER"),
+    ],
+)
+def test_lines_of_two_servers_are_refused_with_what_writes_those_of_one(
+    tmp_path: Path, wrapper: str, command: str
+) -> None:
+    text = "".join(wrapped(stderr(n, "select 1"), wrapper.format(n=n)) for n in (1, 2))
+    with pytest.raises(UsageError, match="several servers: ") as refused:
+        entries(tmp_path, text)
+    assert refused.value.hint == f"{command} writes those of one."
 
 
 def test_prefixes_that_look_so_are_prefixes(tmp_path: Path) -> None:

@@ -38,14 +38,16 @@ _OTHER_FILES = (
         "each setting of such a server: --set arm.settings.NAME=VALUE",
     ),
     (
-        re.compile(r"\s*alter\s+system\s", re.IGNORECASE),
+        # pgtune begins with comments, and puts each name into a line of its own.
+        re.compile(r"\s*(?:alter\s+system(?:\s|$)|--(?:\s|$))", re.IGNORECASE),
         "It is SQL, as of pgtune. A configuration has NAME = VALUE: "
-        "sed -nE 's/^ALTER SYSTEM SET (.*);/\\1/p' SQL > FILE",
+        "sed -nE 's/^ *(alter system set)? *([a-z_.]+) *(=|to) *(.*);.*/\\2 = \\4/Ip' SQL > FILE",
     ),
     (
-        re.compile(r"\s*(?:-\s+)?[a-z_.]+\s*:(?:\s|$)", re.IGNORECASE),
+        re.compile(r"---\s*$|\s*(?:-\s+)?[a-z_.]+\s*:(?:\s|$)", re.IGNORECASE),
         "It is like YAML, as of Patroni or Kubernetes. A configuration has NAME = VALUE: "
-        "sed -nE 's/^ *([a-z_.]+): +/\\1 = /p' YAML > FILE",
+        "sed -nE 's/^ *([a-z_.]+): +\"(.*)\"/\\1 = \\x27\\2\\x27/p;t;s/^ *([a-z_.]+): +/\\1 = /p' "
+        "YAML > FILE",
     ),
 )
 """How lines of other files begin, and what to type."""
@@ -106,6 +108,15 @@ class ConfigurationReader:
             raise EngineError(
                 f'could not read configuration file "{file}": line {number} includes nothing'
             )
+        if _status(path) is None:
+            if how == "include_if_exists":
+                self.absent.append(path)
+                return []
+            raise EngineError(
+                f'could not read configuration file "{file}": line {number} includes "{path}", '
+                "which is not there",
+                hint="Bring it from its server, or name a copy of the file without that line.",
+            )
         if how == "include_dir":
             try:
                 with os.scandir(path) as entries:
@@ -116,9 +127,6 @@ class ConfigurationReader:
                 name for name in names if name.endswith(".conf") and not name.startswith(".")
             ]
             return [path / name for name in sorted(included, key=os.fsencode)]
-        if how == "include_if_exists" and _status(path) is None:
-            self.absent.append(path)
-            return []
         return [path]
 
     def _text(self, file: Path) -> str:

@@ -124,9 +124,35 @@ def _of_file(place: SettingsPlace) -> ServerSettings:
             "weighed, unless --config FILE names the server's postgresql.conf",
         )  # fmt: skip
     reader = ConfigurationReader(_owner(place.configuration))
-    configuration = neutralise(reader.settings(place.configuration))
-    missing = _not_here(place.configuration, reader, None)
+    settings = reader.settings(place.configuration)
+    configuration = neutralise(settings)
+    reasons = [_not_here(place.configuration, reader, None)]
+    if not place.reported:
+        reasons.append(_of_alter_system(place.configuration, reader, settings))
+    missing = "; ".join(reason for reason in reasons if reason)
     return ServerSettings(configuration.settings, configuration.neutralised, missing)
+
+
+def _of_alter_system(main: Path, reader: ConfigurationReader, settings: Mapping[str, str]) -> str:
+    """Why settings are missing where a file alone is read: ALTER SYSTEM writes into another one,
+    which stands beside it, or in the data directory that it names."""
+    for folder in dict.fromkeys((main.parent, main.parent / settings.get("data_directory", ""))):
+        automatic, others = folder / AUTOMATIC, dict[str, str]()
+        if automatic in (main, *reader.files):
+            continue
+        with suppress(EngineError):  # not read, and so not known to say anything
+            if is_file(automatic):
+                others = ConfigurationReader(_owner(main)).settings(automatic)
+        kept = neutralise(others).settings
+        if names := [printable(name) for name in kept if settings.get(name) != kept[name]]:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            where = printable(str(automatic.absolute()))
+            return (
+                f"what ALTER SYSTEM set is not weighed: {', '.join(names[:_MOST_NAMES])}{more}, in "
+                f'"{where}"; type --config FILE with a copy of {printable(main.name)} that ends in '
+                f"include '{where}'"
+            )
+    return ""
 
 
 def _not_here(main: Path, reader: ConfigurationReader, directory: Path | None) -> str:
