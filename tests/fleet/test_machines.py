@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,16 @@ def test_a_machine_counts_once_by_its_newest_record(records: Path) -> None:
     first = ranked(records).groups[0].by_throughput[0].machine
     assert first.name.startswith("slow")
     assert first.record.endswith(DAY.format(day=9))
+
+
+def test_a_copy_of_a_record_is_no_newer_one(records: Path) -> None:
+    place = keep_host_record(records, 9, "slow", 2.0)
+    shutil.copytree(
+        records / "checksums" / DAY.format(day=1), records / "saved" / DAY.format(day=28)
+    )
+    machines = {m.machine.name: m.machine for m in ranked(records).groups[0].by_throughput}
+    (slow,) = (machine for name, machine in machines.items() if name.startswith("slow"))
+    assert slow.record == place.relative_to(records).as_posix()
 
 
 def test_servers_at_addresses_are_on_no_machine_that_is_known(tmp_path: Path) -> None:

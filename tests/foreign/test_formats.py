@@ -109,6 +109,26 @@ randread: (groupid=0, jobs=1): err= 0: pid=11780: Wed Mar 25 08:58:34 2026
   read: IOPS=5640, BW=22.0MiB/s (23.1MB/s)(220MiB/10001msec)
 """
 MYSQL = "1 row in set (0.05 sec)\n1 row in set (0.06 sec)\n"
+EXPLAIN = """                    QUERY PLAN
+--------------------------------------------------------------
+ Seq Scan on t  (cost=0.00..35.50 rows=2550 width=4) (actual time=0.010..0.200 rows=2550 loops=1)
+ Planning Time: 0.051 ms
+ Execution Time: 81.250 ms
+"""
+LOGGED = "2026-01-01 10:00:00.123 UTC [123] LOG:  duration: 81.250 ms  statement: select 1\n"
+OF_TPS = "tps = 985.312 (without initial connection time)\n"
+EXPANDED = "-[ RECORD 1 ]-\narm | off\ntps | 9.5\n-[ RECORD 2 ]-\narm | on\ntps | 8.5\n"
+GNU_TIME = """        Command being timed: "psql -f q.sql"
+        User time (seconds): 0.02
+        Elapsed (wall clock) time (h:mm:ss or m:ss): 0:12.34
+"""
+STATISTICS_TIME = """SQL Server Execution Times:
+   CPU time = 15 ms,  elapsed time = 123 ms.
+"""
+REDIS = """====== SET ======
+  100000 requests completed in 1.23 seconds
+  50 parallel clients
+"""
 BENCHMARKSQL = "13:33:27,771 [main] INFO   jTPCC : Term-00, Measured tpmC (NewOrders) = 212.56\n"
 
 
@@ -138,6 +158,23 @@ BENCHMARKSQL = "13:33:27,771 [main] INFO   jTPCC : Term-00, Measured tpmC (NewOr
         (MYSQL, "mysql", "arm,query,s"),
         (MYSQL.replace("set", "set, 2 warnings"), "mysql", "arm,query,s"),
         ("Query OK, 100 rows affected (1 min 2.05 sec)\n", "mysql", "arm,query,s"),
+        ("3;fio-3.36;randread;0;0;225280;22528\n", "fio --minimal", "fio --output-format=json"),
+        (EXPLAIN, "EXPLAIN ANALYZE", "grep -h 'Execution Time'"),
+        (
+            EXPLAIN.replace("(cost=0.00..35.50 rows=2550 width=4) ", ""),
+            "EXPLAIN ANALYZE",
+            "grep -h",
+        ),
+        (LOGGED * 2, "log_min_duration_statement", "grep -o 'duration: [0-9.]* ms' FILE"),
+        (f"run1.txt:{OF_TPS}run2.txt:{OF_TPS}", "grep", "grep -h"),
+        ("a/1: Execution Time: 8.5 ms\na/2: Execution Time: 9.5 ms\n", "grep", "grep -h"),
+        (f"bench-1  | scaling factor: 9\nbench-1  | {OF_TPS}", "docker compose", "--no-log-prefix"),
+        (EXPANDED, "psql -x", "\\x off"),
+        (EXPANDED.replace("-[ RECORD", "─[ DATENSATZ"), "psql -x", "psql --csv"),
+        (GNU_TIME, "GNU time", "time -f %E"),
+        (STATISTICS_TIME, "SET STATISTICS TIME", "arm,query,ms"),
+        (REDIS, "redis-benchmark", "--csv"),
+        ("<TpmC>\n                 76536.000 TpmC\n", "tpcc-mysql", "arm,tpmC"),
     ],
 )
 @pytest.mark.parametrize("before", ["", "$ run it\n", "\n\n"])
@@ -158,10 +195,23 @@ def test_a_text_for_people_is_refused_with_what_to_type(
         "query,off,on\nsummary,1.5,1.6\nq2,1.7,1.8\n",
         "+---+---+\n| a | b |\n+---+---+\n| 5 | 6 |\n+---+---+\n1 row in set (0.05 sec)\n",
         '[{"arm": "a", "tpmC": 5.5}, {"arm": "b", "tpmC": 6.5}]',
+        " Execution Time: 81.250 ms\n Execution Time: 82.250 ms\n",
+        "duration: 81.250 ms\nduration: 82.250 ms\n",
+        "0:12.34\n0:12.44\n",
+        "arm,TpmC\na,5.5\nb,6.5\n",
     ],
 )
 def test_tables_with_words_of_such_texts_are_read(text: str) -> None:
     assert sheet_of(text).metrics
+
+
+@pytest.mark.parametrize(
+    "text", ["<!DOCTYPE html>\n<html>", "\n<table border='1'>\n<tr>", '<?xml version="1.0"?>\n<a/>']
+)
+def test_markup_is_refused_with_what_to_type(text: str) -> None:
+    with pytest.raises(NumbersError, match="this is HTML or XML") as refused:
+        sheet_of(text)
+    assert "psql writes one by --csv" in str(refused.value.hint)
 
 
 def test_the_format_that_is_named_is_read_whatever_the_text_looks_like() -> None:

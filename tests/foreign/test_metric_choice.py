@@ -1,10 +1,13 @@
-"""A sum over more calls in one arm than in the other says nothing of how fast it was."""
+"""A sum over more calls in one arm than in the other says nothing of how fast it was; files of arms
+are judged by one column, wherever it stands in them and whatever else they hold."""
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from foreign.judged_files import RANDOM, judged_text, refused_text, verdict
+from foreign.judged_files import RANDOM, judged_text, percent, refused_text, verdict
 
 QUERIES = ("q1", "q2", "q3", "q4", "q5", "q6")
 WEIGHTS = (3, 1, 4, 2, 9, 5)
@@ -71,3 +74,55 @@ def test_a_total_throughput_is_no_sum_of_times() -> None:
     rows = "".join(f"off,5,{100 + n}\non,9,{110 + n}\n" for n in range(8))
     judgement = judged_text(f"arm,transactions,total_tps\n{rows}", **RANDOM)
     assert judgement.comparison.metric.column == "total_tps"
+
+
+def columns_of(order: tuple[str, ...], **columns: tuple[float, ...]) -> str:
+    """A file of one arm: its columns in that order, row by row."""
+    rows = zip(*(columns[name] for name in order), strict=True)
+    return "".join(",".join(map(str, row)) + "\n" for row in (order, *rows))
+
+
+FIVES = (5, 5, 5, 5, 5, 5, 5, 5)
+SIXES = (5, 6, 5, 6, 6, 5, 5, 6)
+TOTALS = (17, 18, 18, 17, 18, 17, 17, 18)
+RATES = (100.5, 101.5, 100.2, 101.1, 100.9, 101.7, 100.1, 101.3)
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "expected"),
+    [
+        (SIXES, FIVES, -8.7),
+        (FIVES, SIXES, 9.5),
+        (SIXES, SIXES, 0.0),
+    ],
+)
+@pytest.mark.parametrize("heads", [("query_ms", "total_ms"), ("latency_avg_ms", "latency_ms")])
+def test_a_column_that_is_constant_in_one_file_is_not_compared_with_another_one(
+    heads: tuple[str, str], off: tuple[float, ...], on: tuple[float, ...], expected: float
+) -> None:
+    texts = [
+        columns_of(heads, **{heads[0]: values, heads[1]: TOTALS}) + "\n" * blank
+        for blank, values in enumerate((off, on))
+    ]
+    judgement = judged_text(*texts, **RANDOM)
+    assert judgement.comparison.metric.column == heads[0]
+    assert percent(judgement) == pytest.approx(expected, abs=0.2)
+
+
+def test_columns_of_files_may_stand_in_any_order() -> None:
+    draw = random.Random(3)
+    heads = ("query_ms", "avg_latency_ms", "latency_ms", "exec_ms", "total_ms", "p99_ms", "clients")
+    for _ in range(8):
+        names = tuple(draw.sample(heads[1:], draw.randint(1, 4))) + heads[:1]
+        level = {name: draw.choice((1, 20, 300)) for name in names}
+        columns = {n: tuple(level[n] * rate for rate in RATES) for n in names}
+        slower = {n: tuple(1.05 * value for value in values) for n, values in columns.items()}
+        for order in (names, tuple(draw.sample(names, len(names)))):
+            texts = (columns_of(names, **columns), columns_of(order, **slower))
+            assert percent(judged_text(*texts, **RANDOM)) == pytest.approx(5.0), (names, order)
+
+
+def test_a_column_of_another_name_that_is_compared_is_named() -> None:
+    texts = [f"{head}\n1.5\n1.6\n1.7\n{n}.8\n" for n, head in enumerate(("exec_ms", "total_ms"))]
+    (note,) = judged_text(*texts).comparison.notes
+    assert note == 'column "total_ms" of "1" is compared with "exec_ms"'

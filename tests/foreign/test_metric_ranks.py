@@ -212,3 +212,67 @@ def test_several_that_are_known_in_part_are_asked_about_even_where_they_agree(he
 def test_a_column_known_in_part_that_cannot_be_read_refuses_nothing() -> None:
     text = alternating("tps_foo,tps", (10, 5), (1000, 1100)).replace("off,10.0000", "off,0")
     assert judged_text(text, **RANDOM).comparison.metric.column == "tps"
+
+
+@pytest.mark.parametrize(
+    ("heads", "name", "column"),
+    [
+        ("qps,tps", "tps", "tps"),
+        ("qps,tps (excl.)", "tps", "tps (excl.)"),
+        ("qps,transactions/s", "tps", "transactions/s"),
+        ("total_s,query_ms", "ms", "query_ms"),
+        ("tps,avg_latency_ms", "latency", "avg_latency_ms"),
+    ],
+)
+def test_a_metric_that_is_named_by_its_unit_is_the_one_in_that_unit(
+    heads: str, name: str, column: str
+) -> None:
+    judgement = judged_text(alternating(heads, (100, 90), (1000, 1100)), metric=name, **RANDOM)
+    assert judgement.comparison.metric.column == column
+
+
+def test_queries_of_sysbench_are_judged_where_they_are_asked_for() -> None:
+    runs = [
+        "sysbench 1.0.20\nNumber of threads: 8\n"
+        f"    transactions:   {tps}0  ({tps}.5 per sec.)\n"
+        f"    queries:   {qps}0  ({qps}.5 per sec.)\n"
+        for tps, qps in ((150, 3000), (180, 3000))
+    ]
+    for name, expected in (("qps", 0.0), ("tps", 19.9)):
+        assert percent(judged_text(*runs, metric=name)) == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("heads", "name"),
+    [
+        ("read_latency_ms,write_latency_ms", "latency"),
+        ("tps primary,tps replica", "tps"),
+        ("req/s,MB/s", "throughput"),
+    ],
+)
+def test_columns_that_a_name_fits_alike_are_asked_about(heads: str, name: str) -> None:
+    first, second = heads.split(",")
+    text = alternating(heads, (100, 110), (1000, 900))
+    error = refused_text(text, metric=name, **RANDOM)
+    assert f'"{first}"' in error.primary
+    assert f'--metric "{second}"' in str(error.hint)
+    for column in (first, second):
+        assert judged_text(text, metric=column, **RANDOM).comparison.metric.column == column
+
+
+@pytest.mark.parametrize("unit", ["", " ms", " req/s"])
+@pytest.mark.parametrize("heads", ["run1,run2,run3", "try 1,try 2,try 3", "1,2,3"])
+def test_repetitions_in_columns_are_not_left_out_for_the_first(heads: str, unit: str) -> None:
+    rows = "".join(
+        f"{arm},1{n}{unit},1{n}{unit},2{n}{unit}\n" for arm in ("a", "b") for n in (1, 2)
+    )
+    error = refused_text(f"arm,{heads}\n{rows}")
+    assert "could be what was measured" in error.primary
+    assert "Repetitions are a row each" in str(error.hint)
+
+
+def test_of_unknown_columns_the_first_is_judged_where_it_alone_has_a_unit() -> None:
+    rows = "".join(f"a,{n}.5 ms,1{n}\nb,{n}.6 ms,1{n}\n" for n in range(1, 9))
+    assert judged_text(f"arm,foo,bar\n{rows}").comparison.metric.unit == "ms"
+    swapped = "".join(f"a,1{n},{n}.5 ms\nb,1{n},{n}.6 ms\n" for n in range(1, 9))
+    assert "could be what" in refused_text(f"arm,bar,foo\n{swapped}").primary

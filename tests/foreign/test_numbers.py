@@ -177,3 +177,9 @@ def test_numbers_as_people_write_them_are_read(
 
 def test_thousands_beside_bare_numbers_are_mixed_units() -> None:
     assert "mixed units" in refusal("off,on\n1.013k,997\n999,1.001k\n")
+
+
+@pytest.mark.parametrize("prefix", ["K", "M", "G"])
+def test_units_of_1000_and_of_1024_are_mixed_units(prefix: str) -> None:
+    rows = f"off,120 {prefix}B/s\non,120 {prefix}iB/s\n"
+    assert "mixed units" in refusal(f"arm,bw\n{rows}{rows}")

@@ -109,3 +109,23 @@ def test_what_gzip_packed_is_read_within_the_same_limits(monkeypatch: pytest.Mon
     assert 'could not unpack "f.txt"' in refusal(packed[:-9])
     monkeypatch.setattr(source_module, "MOST_BYTES", 1024**2)
     assert "larger than 1 MB, the limit" in refusal(gzip.compress(b"1\n" * 600_000))
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "typed"),
+    [
+        (b"PK\x03\x04\x14\x00", "a spreadsheet", "as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "a spreadsheet", "as CSV"),
+        (b"PAR1\x15\x04", "Parquet", "duckdb -csv"),
+        (b"SQLite format 3\x00", "SQLite", "sqlite3 -header -csv"),
+        (b"\x28\xb5\x2f\xfd\x04", "packed by zstd", "zstd -dc FILE | steelyard judge -"),
+        (b"\xfd7zXZ\x00\x00", "packed by xz", "xz -dc FILE | steelyard judge -"),
+        (b"BZh91AY&SY", "packed by bzip2", "bzip2 -dc FILE | steelyard judge -"),
+    ],
+)
+def test_files_that_are_no_text_are_refused_with_what_to_type(
+    content: bytes, what: str, typed: str
+) -> None:
+    with pytest.raises(NumbersError, match=f"this is no text: it is {what}") as refused:
+        source_of(content, "f")
+    assert typed in str(refused.value.hint)

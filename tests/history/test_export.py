@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 import sqlite3
 import tomllib
 from collections.abc import Callable
@@ -56,6 +57,22 @@ def test_csv_holds_a_row_a_contrast(three: Path, tmp_path: Path) -> None:
     assert rows[0]["doubts"] == "steal or throttling; memory or disk nearly full"
     assert rows[2]["low_percent"] == ""
     assert rows[0]["arm_version"] == "18.4"
+
+
+@pytest.mark.parametrize("latest", [False, True])
+@pytest.mark.parametrize("form", ["csv", "openmetrics"])
+def test_a_copy_of_a_record_is_no_further_row(
+    three: Path, tmp_path: Path, form: str, latest: bool
+) -> None:
+    """Nor the newest answer, whatever time its folder is named by."""
+    files = [tmp_path / "before", tmp_path / "after"]
+    rows = [export(read_history(three).entries, files[0], form, latest=latest)]
+    first = three / "checksums" / "2026-03-01T120000Z"
+    for name in ("2026-03-01T120000Z", "2026-04-01T120000Z"):
+        shutil.copytree(first, three / "saved" / name)
+    rows += [export(read_history(three).entries, files[1], form, latest=latest)]
+    assert rows[0] == rows[1]
+    assert files[0].read_text() == files[1].read_text()
 
 
 def test_the_database_holds_contrasts_epochs_and_doubts(three: Path, tmp_path: Path) -> None:

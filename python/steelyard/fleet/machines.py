@@ -19,7 +19,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval, welch
 from steelyard.fleet.hosts import host_names
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
-from steelyard.history.question import place_of_arm
+from steelyard.history.question import place_of_arm, without_copies
 from steelyard.model.estimate import Interval
 from steelyard.model.latency_goal import higher_is_better
 from steelyard.model.price import Price, parse_price
@@ -160,7 +160,7 @@ def which_machine(
     names, price_table = host_names(entries), prices or {}
     newest: dict[tuple[Configuration, str], dict[str, Machine]] = {}
     left_out: list[tuple[str, str]] = []
-    for entry in sorted(entries, key=lambda item: (item.at, item.path)):
+    for entry in sorted(without_copies(entries), key=lambda item: (item.at, item.path)):
         why = _unfit(entry)
         if why:
             left_out.append((entry.path, why))

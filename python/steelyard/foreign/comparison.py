@@ -111,7 +111,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     pairs = _pairs_of_files(arms) if single is None else None
     varied = varying_factors({arm.arm: arm.factors for arm in arms})
     paired = pairs is not None or (single is not None and bool(single.row_names))
-    notes = [note for sheet in labelled_sheets for note in sheet.notes]
+    notes = [*choice.notes, *(note for sheet in labelled_sheets for note in sheet.notes)]
     notes += [f"files of {arm} that overlap in time are parts of one run" for arm in shared]
     notes += [*done, *(pairs.notes if pairs else ()), *_slice_notes(arms)]
     lost = _why_no_order(labelled_sheets, runs.values())

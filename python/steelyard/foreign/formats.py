@@ -226,12 +226,60 @@ UNREAD = (
         (r".*: \(groupid=[0-9]+, jobs=[0-9]+\): err= *[0-9]+: pid=",),
         "Keep its JSON, a file a run: fio --output-format=json",
     ),
+    UnreadOutput(
+        "fio --minimal",
+        (r"[0-9];fio-[0-9.]+;",),
+        "Keep its JSON, a file a run: fio --output-format=json",
+    ),
+    UnreadOutput(
+        "EXPLAIN ANALYZE",
+        (r".*\((?:cost|actual time|actual rows)=[0-9]", r".*\bExecution Time: [0-9.]+ ms"),
+        "Keep the times alone, a file an arm: grep -h 'Execution Time' FILES > on.txt",
+    ),
+    UnreadOutput(
+        "log_min_duration_statement",
+        (r".*\bLOG:  duration: [0-9.]+ ms",),
+        "Keep the times alone, a file an arm: grep -o 'duration: [0-9.]* ms' FILE > on.txt",
+    ),
+    UnreadOutput(
+        "grep",
+        (rf"[^\s:,;|]{{,99}}[./][^\s:,;|]{{,99}}:{_BAR}(?:tps = |Execution Time: )[0-9.]+",),
+        "Leave out the names of files, and write a file an arm: grep -h WORDS FILES > on.txt",
+    ),
+    UnreadOutput(
+        "docker compose",
+        (r"[\w.-]+ +\| (?:tps = |latency average = )[0-9.]+",),
+        "Keep what the program itself printed: docker compose logs --no-log-prefix SERVICE > FILE",
+    ),
+    UnreadOutput(
+        "psql -x", (r"[-─]+\[ \w+ 1 \]",), "Turn \\x off, or write a table: psql --csv > FILE"
+    ),
+    UnreadOutput(
+        "GNU time",
+        (r"\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): ",),
+        "Write a line a run: time -f %E -a -o FILE COMMAND",
+    ),
+    UnreadOutput(
+        "SET STATISTICS TIME", (r"\s*SQL Server Execution Times:",), _AS_TABLE.format("query,ms")
+    ),
+    UnreadOutput(
+        "redis-benchmark",
+        (r"====== .+ ======", rf"{_BAR}[0-9.]+ requests completed in "),
+        "Keep its CSV: redis-benchmark --csv",
+    ),
+    UnreadOutput("tpcc-mysql", (rf"{_BAR}[0-9.]+ TpmC{_BAR}$",), _AS_TABLE.format("tpmC")),
 )
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|table|\?xml)\b", re.IGNORECASE)
 
 
 def refuse_unread(source: SourceText) -> None:
     """NumbersError where a text is such an output, with what to type instead."""
     head = source.text[:_HEAD]
+    if _MARKUP.match(head):
+        raise source.error(
+            "this is HTML or XML, which is not read",
+            hint="Save its table as CSV; psql writes one by --csv.",
+        )
     for output in UNREAD:
         if output.fits(head):
             raise _unread_error(source, output)

@@ -7,7 +7,7 @@ Two units show as two tight clusters a thousand times apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from steelyard.foreign.metric import THROUGHPUT, TIME, Metric
 from steelyard.foreign.metric_ranks import Choice, SheetMetric, choose
 from steelyard.foreign.series import FactorKind, Floats, Grain, Series, Sheet
 from steelyard.foreign.source import quoted, shell_word
-from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.heading import Role, heading_of, key_of
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS
 from steelyard.model.errors import NumbersError, UsageError
@@ -39,6 +39,8 @@ class MetricChoice:
     """Of every sheet."""
     others: tuple[str, ...]
     """Names of the other numbers that the sheets hold."""
+    notes: tuple[str, ...] = ()
+    """Which files are judged by a column with another heading, in words."""
 
 
 def choose_metric(
@@ -48,7 +50,7 @@ def choose_metric(
 
     UsageError or NumbersError where there is no such metric, or numbers cannot be compared.
     """
-    chosen = [choose(sheet, name, unit) for sheet in sheets]
+    chosen = _by_one_heading(sheets, [choose(sheet, name, unit) for sheet in sheets], unit)
     for sheet, choice in zip(sheets, chosen, strict=True):
         refuse_out_of_range(sheet, choice.series)
     metric, series = _in_one_unit(sheets, [(choice.metric, choice.series) for choice in chosen])
@@ -64,7 +66,7 @@ def choose_metric(
     if name is None:
         refuse_sums(sheets, chosen)
         refuse_requested_rates(sheets, metric, series)
-    if name is None and unit is None:
+    if unit is None:
         refuse_opposites(chosen, metric.higher_is_better)
     for sheet, group in zip(sheets, series, strict=True):
         if not all((arm.values > 0).any() for arm in group):
@@ -74,7 +76,45 @@ def choose_metric(
         _refuse_connecting(sheets)
     refuse_two_units(sheets, series, unit_given=unit is not None)
     others = dict.fromkeys(other for choice in chosen for other in choice.others)
-    return MetricChoice(metric, series, tuple(others))
+    return MetricChoice(metric, series, tuple(others), tuple(_other_headings(sheets, chosen)))
+
+
+def _by_one_heading(
+    sheets: Sequence[Sheet], chosen: Sequence[SheetMetric], unit: str | None
+) -> Sequence[SheetMetric]:
+    """The choices of all files by one heading, where all have one of those that were chosen: a file
+    may have its columns in another order, or one value throughout in that which the others vary in.
+    """
+    headings = {key_of(choice.metric.column) for choice in chosen}
+    if len(headings) < 2 or "" in headings:
+        return chosen
+    shared = set.intersection(
+        *({key_of(metric.column) for metric, _ in sheet.metrics} for sheet in sheets)
+    )
+    for metric, _ in sheets[0].metrics:  # the surest first, as their headings have it
+        if key_of(metric.column) in headings & shared:
+            pairs = zip(sheets, chosen, strict=True)
+            return [_in_place_of(choice, sheet, metric, unit) for sheet, choice in pairs]
+    return chosen
+
+
+def _in_place_of(
+    choice: SheetMetric, sheet: Sheet, metric: Metric, unit: str | None
+) -> SheetMetric:
+    """The choice of the column with a metric's heading; what was chosen is a rival of it."""
+    named = choose(sheet, metric.column, unit)
+    every = ((choice.metric, choice.series), *choice.rivals)
+    rivals = tuple(rival for rival in every if rival[0].column != named.metric.column)
+    return replace(named, rivals=rivals)
+
+
+def _other_headings(sheets: Sequence[Sheet], chosen: Sequence[SheetMetric]) -> Iterator[str]:
+    """The files whose judged column has another heading than that of the first file, in words."""
+    first = chosen[0].metric.column
+    for sheet, choice in zip(sheets, chosen, strict=True):
+        column = choice.metric.column
+        if first and column and key_of(column) != key_of(first):
+            yield f'column {quoted(column)} of "{sheet.source}" is compared with {quoted(first)}'
 
 
 def _in_one_unit(

@@ -13,6 +13,7 @@ from steelyard.foreign.series import Series, Sheet
 from steelyard.foreign.source import quoted, shell_word
 from steelyard.foreign.tables.table_headings import headings_of
 from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of, key_of, metric_of
+from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import unit_of
 from steelyard.model.errors import UsageError
 
@@ -139,10 +140,10 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     if name is not None:
         fitting = _metrics_named(sheet, name, unit)
         _refuse_unit(sheet, fitting, unit)
-        metric, series = next(
-            choice for choice in fitting if unit is None or choice[0].accepts(unit)
-        )
-        return SheetMetric(metric, series, others=_others(sheet, metric))
+        first = next(choice for choice in fitting if unit is None or choice[0].accepts(unit))
+        rivals = () if key_of(first[0].column) == key_of(name) else _as_sure(sheet, first, fitting)
+        _refuse_partly_known(sheet, (first, *rivals))
+        return SheetMetric(*first, rivals, _others(sheet, first[0]))
     if sheet.chosen:
         _refuse_unit(sheet, sheet.metrics, unit)
         return SheetMetric(*sheet.metrics[0])
@@ -172,6 +173,17 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     return SheetMetric(*first, rivals, _others(sheet, first[0]))
 
 
+def _as_sure(sheet: Sheet, first: Choice, choices: Sequence[Choice]) -> tuple[Choice, ...]:
+    """The others of some columns that are as surely what was measured as the first of them."""
+    ranks = {id(choice): rank for choice, rank in zip(sheet.metrics, ranks_of(sheet), strict=True)}
+    rank = ranks.get(id(first))
+    return tuple(
+        choice
+        for choice in choices
+        if choice is not first and choice[0].column and ranks.get(id(choice)) is rank
+    )
+
+
 def _others(sheet: Sheet, metric: Metric) -> tuple[str, ...]:
     names = [other.column or other.name for other, _ in sheet.metrics if other is not metric]
     return (*names, *(other.column or other.name for other, _ in sheet.unreadable))
@@ -199,8 +211,10 @@ def _metrics_named(sheet: Sheet, name: str, unit: str | None) -> Sequence[Choice
         or (unit_of(name) or "-") == choice[0].unit
     ]
     of_kind.sort(key=lambda choice: ranks[id(choice)])
+    # Queries a second are no transactions a second where both are there.
+    in_unit = [choice for choice in of_kind if choice[0].unit == unit_of(name)]
     if called or of_kind:
-        return called or of_kind
+        return called or in_unit or of_kind
     if len(sheet.metrics) == 1 and sheet.metrics[0][0].name == "value":
         unnamed, series = sheet.metrics[0]
         metric = meant or Metric(name)
@@ -276,7 +290,7 @@ def _either(sheet: Sheet, columns: Sequence[str]) -> UsageError:
     names = [quoted(column) for column in columns[:6]]
     return UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
-        hint=_either_metric(*columns[:2]),
+        hint=_as_rows(columns) + _either_metric(*columns[:2]),
     )
 
 
@@ -289,11 +303,19 @@ def _refuse_unknown(sheet: Sheet, metrics: Sequence[Metric]) -> None:
     columns = [choice for choice in metrics if choice.column]
     if len(columns) < 2 or rank_of(columns[0]) not in (Rank.VALUE, Rank.UNKNOWN):
         return
-    if any(choice.unit for choice in columns):
+    if columns[0].unit and not any(choice.unit for choice in columns[1:]):
         return
     names = [quoted(choice.column) for choice in columns[:6]]
     raise UsageError(
         f'"{sheet.source}": {" or ".join(names)} could be what was measured',
-        hint=f"Say which: --metric {shell_word(columns[:6][-1].column)}, with --unit or "
-        "--higher-is-better.",
+        hint=f"{_as_rows([choice.column for choice in columns])}Say which: --metric "
+        f"{shell_word(columns[:6][-1].column)}, with --unit or --higher-is-better.",
     )
+
+
+def _as_rows(columns: Sequence[str]) -> str:
+    """What to type where columns are numbered as repetitions are; "" for others."""
+    words = [split_words(column) for column in columns]
+    stems = {tuple(word for word in name if not word.isdecimal()) for name in words}
+    numbered = all(sum(map(str.isdecimal, name)) == 1 for name in words)
+    return "Repetitions are a row each: arm,run,value. " if numbered and len(stems) == 1 else ""

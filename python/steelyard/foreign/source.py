@@ -23,6 +23,17 @@ MOST_ROWS = 10_000_000
 MOST_QUOTED = 40
 """Characters of a piece of a file that an error shows."""
 _GZIP = b"\x1f\x8b"
+_SHEET = "Save the sheet with the numbers as CSV, in UTF-8."
+_UNREADABLE = (
+    (b"PK\x03\x04", "a spreadsheet, or a zip archive", _SHEET),
+    (b"\xd0\xcf\x11\xe0", "a spreadsheet", _SHEET),
+    (b"PAR1", "Parquet", "Write it as CSV: duckdb -csv -c \"FROM 'FILE'\" > FILE.csv"),
+    (b"SQLite format 3\0", "SQLite", "Write the table as CSV: sqlite3 -header -csv FILE QUERY"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "zstd -dc FILE | steelyard judge -"),
+    (b"\xfd7zXZ\0", "packed by xz", "xz -dc FILE | steelyard judge -"),
+    (b"BZh", "packed by bzip2", "bzip2 -dc FILE | steelyard judge -"),
+)
+"""How files begin that are no text, what they are, and what to type."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -93,6 +104,9 @@ def source_of(content: bytes, name: str) -> SourceText:
         content = _unpacked(content, name)
     if len(content) > MOST_BYTES:
         raise _too_large(name)
+    for beginning, what, hint in _UNREADABLE:
+        if content.startswith(beginning):
+            raise SourceText(name, "").error(f"this is no text: it is {what}", hint=hint)
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
     source = SourceText(name, text)
     if not text.strip():

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from steelyard.history.entry import Entry
 from steelyard.history.openmetrics import openmetrics_text
-from steelyard.history.question import Point
+from steelyard.history.question import Point, without_copies
 from steelyard.model.errors import RecordError, UsageError
 from steelyard.model.files.own_directory import replacing
 
@@ -132,7 +132,8 @@ def iso(at: str) -> str:
 
 
 def _points(entries: Sequence[Entry], latest: bool) -> list[Point]:
-    ordered = sorted(entries, key=lambda entry: (entry.at, entry.path))
+    """The answers by time; a weighing whose record stands there several times is one."""
+    ordered = sorted(without_copies(entries), key=lambda entry: (entry.at, entry.path))
     points = [Point(entry, reading) for entry in ordered for reading in entry.readings]
     if not latest:
         return points

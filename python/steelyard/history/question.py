@@ -149,6 +149,16 @@ def questions_of(entries: Sequence[Entry]) -> tuple[QuestionHistory, ...]:
     return tuple(sorted(histories, key=lambda history: (history.label, history.name)))
 
 
+def without_copies(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The records, of each weighing the one that counts, in their order."""
+    originals = _originals(entries)
+    return tuple(
+        entry
+        for entry in entries
+        if not entry.weighing.strip() or originals[entry.weighing] == entry.path
+    )
+
+
 def _originals(entries: Sequence[Entry]) -> Mapping[str, str]:
     """Weighing → the record that counts for it: of its copies the one that has most of it, and of
     these the first."""

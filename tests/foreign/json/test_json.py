@@ -98,6 +98,15 @@ def test_faults_are_refused_with_line_and_column(text: str, said: str) -> None:
     assert said in refusal(text)
 
 
+def test_lists_of_records_one_after_the_other_are_rows() -> None:
+    plans = [[{"Plan": {"Node Type": "Seq Scan"}, "Execution Time": ms}] for ms in (81.5, 82.5)]
+    sheet = sheet_of("\n".join(map(json.dumps, plans)))
+    assert arms_of(sheet) == {"": [81.5, 82.5]}
+    assert refusal('[{"s": 1}]\n[{"s": "x9y"}, {"s": 2}, {"s": 3}]').startswith(
+        '"f.txt" line 2, column 8: "x9y" is not a number'
+    )
+
+
 class Counted(str):
     """A text that counts what is copied out of it."""
 

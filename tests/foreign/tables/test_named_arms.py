@@ -56,6 +56,31 @@ def test_results_that_come_again_are_no_versions(heading: str, rows: int) -> Non
     assert list(arms_of(sheet_of(table(heading, *columns)))) == heading.split(",")
 
 
+COARSE = (["12", "12", "13", "12", "13", "12"], ["13", "13", "14", "13", "13", "14"])
+
+
+@pytest.mark.parametrize("counter", ["", "run,"])
+@pytest.mark.parametrize("heading", ["master,patched", "main,branch", "base,patch", "local,server"])
+@pytest.mark.parametrize("scale", [1, 100])
+def test_results_of_few_digits_are_no_names_of_arms(
+    heading: str, counter: str, scale: float
+) -> None:
+    columns = [[f"{float(cell) / scale:g}" for cell in cells] for cells in COARSE]
+    rows = [COUNTED[:6]] if counter else []
+    text, last = table(counter + heading, *rows, *columns), heading.rpartition(",")[2]
+    assert refusal(text).endswith(f'column "{last}" could be an arm, or name the arms')
+    typed = sheet_of(text, arm=last)
+    assert list(arms_of(typed)) == list(dict.fromkeys(columns[1]))
+    renamed = sheet_of(text.replace(last, f"{last} A", 1))
+    assert list(arms_of(renamed)) == f"{heading} A".split(",")
+
+
+@pytest.mark.parametrize("heading", ["version", "pg", "server_version", "release"])
+def test_versions_name_the_arms_beside_numbers_of_their_size(heading: str) -> None:
+    sheet = sheet_of(table(f"{heading},foo", ["16", "17"] * 3, COARSE[0]))
+    assert list(arms_of(sheet)) == ["16", "17"]
+
+
 @pytest.mark.parametrize("level", [0.012, 3.4, 52_000])
 @pytest.mark.parametrize("clock", ["timestamp", "second", "elapsed"])
 def test_a_clock_before_them_is_none(level: float, clock: str) -> None:
@@ -97,6 +122,8 @@ def test_parameters_counters_and_moments_are_still_what_their_heading_says(
         ("errors", 96, "an outcome"),
         ("rows", 110, "a count"),
         ("normalized", 101, "computed from the others"),
+        ("cpu", 3, "measured beside them"),
+        ("load", 0.4, "measured beside them"),
     ],
 )
 def test_what_could_be_an_arm_or_not_is_asked_about(

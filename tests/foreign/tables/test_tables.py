@@ -7,7 +7,7 @@ import pytest
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.series import Order, Rows
 from steelyard.foreign.tables.row_times import order_of
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import NumbersError, UsageError
 
 
 def test_a_column_an_arm() -> None:
@@ -193,11 +193,68 @@ def test_a_first_line_of_numbers_and_names_is_no_heading() -> None:
         "arm | tps\n:---|---:\noff | 9.5\n`on` | 8.5\n",
         " arm | tps\n-----+-----\n off | 9.5\n on  | 8.5\n(2 rows)\n",
         "sep=;\narm;tps\noff;9,5\non;8,5\n",
+        "| arm | tps |\n|---|---|\n| **off** | 9.5 |\n| on | **8.5** |\n",
+        " arm │ tps \n─────┼─────\n off │ 9.5\n on  │ 8.5\n(2 rows)\n",
+        "┌─────┬─────┐\n│ arm │ tps │\n├─────┼─────┤\n│ off │ 9.5 │\n│ on  │ 8.5 │\n└─────┴─────┘",
+        "╔═════╦═════╗\n║ arm ║ tps ║\n╠═════╬═════╣\n║ off ║ 9.5 ║\n║ on  ║ 8.5 ║\n╚═════╩═════╝",
+        "arm|tps\noff|9.5\non|8.5\n(2 rows)\n",
+        "arm  tps \n---- ----\noff   9.5\non    8.5\n\n(2 rows affected)\n",
     ],
-    ids=["Markdown", "Markdown without bars", "psql", "Excel"],
+    ids=[
+        *("Markdown", "Markdown without bars", "psql", "Excel", "bold", "psql, unicode"),
+        *("psql, unicode, border 2", "psql, double lines", "psql -A", "sqlcmd"),
+    ],
 )
 def test_frames_of_tables_are_no_cells(text: str) -> None:
     assert arms_of(sheet_of(text)) == {"off": [9.5], "on": [8.5]}
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        *("(2 Zeilen)", "(2 lignes)", "(2 filas)", "(2 righe)", "(2 linhas)", "(2 rader)"),
+        *("(2 wiersze)", "(2 řádky)", "(2 строки)", "(2 рядки)", "(2 satır)", "(2 行)"),
+        *("(2개 행)", "(2 行记录)", "(1 row)"),
+    ],
+)
+def test_what_psql_counts_below_a_table_is_no_row_in_any_language(count: str) -> None:
+    text = f" arm | tps\n-----+-----\n off | 9.5\n on  | 8.5\n{count}\n"
+    assert arms_of(sheet_of(text)) == {"off": [9.5], "on": [8.5]}
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["latency (ms)", "Execution Time (ms)", "avg response time", "read tps", "p99 lat ms"],
+)
+@pytest.mark.parametrize("unit", ["", " ms"])
+def test_a_heading_of_several_words_may_stand_above_one_column(heading: str, unit: str) -> None:
+    unit = "" if "tps" in heading else unit
+    assert only(sheet_of(f"{heading}\n9.5{unit}\n8.25{unit}\n")).values.tolist() == [9.5, 8.25]
+
+
+@pytest.mark.parametrize("text", ["off on\n9\n8\n", "latency ms\n9 5\n8 4\n6\n"])
+def test_rows_that_lack_a_cell_are_refused_under_headings_of_arms(text: str) -> None:
+    assert "where the first line has 2" in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "typed"),
+    [
+        ("arm,tps\noff,9\non,8\narm,tps\noff,9\non,7\n", "line 4, column 1: the heading", "off=a"),
+        ('query,ms\n"select 1,\n 2",9\n', "line 2, column 1: a quote that is not", "replace(query"),
+        ("Elapsed time was: 5 s\nand that was all\nof it\n", "line 3, ", "arm,ms"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_what_to_type(text: str, place: str, typed: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        sheet_of(text)
+    assert place in refused.value.primary
+    assert typed in str(refused.value.hint)
+
+
+def test_rows_that_come_again_are_no_headings() -> None:
+    assert arms_of(sheet_of("off,5\non,6\noff,5\non,6\n")) == {"off": [5, 5], "on": [6, 6]}
+    assert arms_of(sheet_of("5,6\n5,6\n7,8\n")) == {"column 1": [5, 5, 7], "column 2": [6, 6, 8]}
 
 
 def test_the_place_in_a_framed_table_is_that_in_the_file() -> None:

@@ -25,6 +25,8 @@ from steelyard.foreign.vocabulary.units import unit_of
         ("Mbit/s|mbits_per_sec", THROUGHPUT, "Mbit/s"),
         ("Gbps", THROUGHPUT, "Gbps"),
         ("MiB/s", THROUGHPUT, "MiB/s"),
+        ("KiB/s|KiB/sec", THROUGHPUT, "KiB/s"),
+        ("KB/s|kB/sec", THROUGHPUT, "kB/s"),
         ("GB/s", THROUGHPUT, "GB/s"),
         ("rows_per_sec|rows/s", THROUGHPUT, "rows/s"),
         ("ops/ms", THROUGHPUT, "operations/ms"),

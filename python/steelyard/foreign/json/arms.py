@@ -39,13 +39,17 @@ _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
 def read_json(document: Document, columns: Mapping[str, str], alone: bool = True) -> Sheet:
     """The sheet of a document in one of the shapes above."""
     source, values = document.source, document.values
+    if len(values) > 1 and all(map(_holds_records, values)):
+        places = [(i, (k,)) for i, some in enumerate(values) for k in range(len(some))]
+        records = [record for some in values for record in some]
+        return _records(document, records, places, columns, alone)
     if len(values) > 1:
         return _records(
             document, list(values), [(i, ()) for i in range(len(values))], columns, alone
         )
     value = values[0]
     if isinstance(value, list):
-        if value and all(isinstance(record, dict) for record in value):
+        if _holds_records(value):
             return _records(document, value, [(0, (i,)) for i in range(len(value))], columns, alone)
         if value and all(isinstance(text, str) for text in value):
             series, unit = _series(document, "", value, ())
@@ -54,6 +58,10 @@ def read_json(document: Document, columns: Mapping[str, str], alone: bool = True
     if isinstance(value, dict) and value:
         return _by_arm(document, value, columns, alone)
     raise source.error("no numbers by arm in this JSON", document.place(0, ()), hint=_SHAPES)
+
+
+def _holds_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(r, dict) for r in value)
 
 
 def _by_arm(

@@ -21,6 +21,7 @@ from steelyard.foreign.series import Floats
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
+from steelyard.foreign.vocabulary.tokens import split_words
 
 _ALSO_NAMES = {
     Role.PARAMETER: "a parameter",
@@ -52,6 +53,8 @@ _PLACES = ("first", "last")
 _NUMBER = re.compile(
     r"\s*([+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*[A-Za-zµμ%/]*\s*"
 )
+_VERSIONS = {"version", "ver", "release", "pg", "pgversion", "rev", "revision"}
+"""Words of headings whose numbers are names."""
 _FEWEST_DIGITS = 3
 _SAMPLE = 10_000
 _STEPS = 4.0
@@ -146,6 +149,9 @@ def headings_with_arms(
             corrected[c] = replace(corrected[c], rest=corrected[base].rest)
     for c, column in columns.items():
         role = corrected[c].role
+        beside = role is Role.COST and len(arms) > 1
+        if beside and not any(_could_be_arms(column, columns[a]) for a in arms):
+            raise _doubt(table, c, "measured beside them")
         if role not in _DOUBTFUL or c in computed or c in bounds:
             continue
         if any(_same_kind(column, columns[a]) for a in arms):
@@ -189,6 +195,21 @@ def is_among_arms(table: Table, headings: Sequence[Heading], column: int) -> boo
         _could_be_arms(columns[column], columns[c])
         for c in columns
         if c != column and headings[c].role in (Role.UNKNOWN, Role.ARM) and columns[c].measured
+    )
+
+
+def may_be_an_arm(table: Table, headings: Sequence[Heading], column: int) -> bool:
+    """Whether numbers that could name the arms of rows could as well be those of an arm: "patched"
+    beside "master", of a few digits that come again. Versions are names."""
+    numbers = [c for c in range(len(headings)) if not table.is_text(c)]
+    if column not in numbers or any(_measures(table, headings, c) for c in numbers):
+        return False
+    own = _column(table, column)
+    if own is None or _VERSIONS.intersection(split_words(headings[column].name)):
+        return False
+    others = [c for c in numbers if c != column and headings[c].role in (Role.UNKNOWN, Role.ARM)]
+    return any(
+        _could_be_arms(own, other) for c in others if (other := _column(table, c)) is not None
     )
 
 

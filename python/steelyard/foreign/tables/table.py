@@ -23,6 +23,7 @@ from steelyard.foreign.tables.first_line import (
     decimal_commas,
     first_line,
 )
+from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.units import UNIT_WORDS
 
 SEPARATORS = ("\t", ";", ",", "|")
@@ -32,16 +33,24 @@ _SLIP = re.compile(r"[+-]?[0-9][0-9.,'’ ]*")
 """Digits with too many separators: a number that will be refused, and no label."""
 _COMMENT = re.compile(r"\s*#(?![;,|\t])")
 _WORD = re.compile(r"\S+")
+_WHOLE_LINE = re.compile(r"\S(?:.*\S)?")
 _UNIT = "|".join(map(re.escape, UNIT_WORDS))
 _WITH_UNIT = re.compile(
     rf"[+-]?[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?[ ]+(?:{_UNIT})(?!\S)|\S+", re.IGNORECASE
 )
-_RULE = re.compile(r"[\s|+:─│┼├┤-]*-{2}[\s|+:─│┼├┤-]*")
+_RULE = re.compile(r"[\s|+:-]*-{2}[\s|+:-]*")
 """Between headings and rows: "|---|---:|", "-----+-----"."""
+_DRAWN = set("│┃║")
+_BOX = dict.fromkeys(range(0x2500, 0x2580), "+") | dict.fromkeys(map(ord, _DRAWN), "|")
+_BOX |= dict.fromkeys(map(ord, "─━═"), "-")
+"""Frames that are drawn (psql with linestyle unicode) as those of ASCII."""
 _ROW_COUNT = re.compile(
-    r"\s*(?:\([0-9]+ rows?\)|[0-9]+ rows? in set(?:, [0-9]+ warnings?)? \([^()]*\))\s*"
+    r"\s*(?:\([0-9]+ ?(?:rows?(?: affected)?|Zeilen?|lignes?|filas?|rig[ah]e?|linhas?|rad(?:er)?"
+    r"|wiersz[ey]?|řád\w+|строк\w?|ряд\w+|satır|행|개 행|行\w*)\)"
+    r"|[0-9]+ rows? in set(?:, [0-9]+ warnings?)? \([^()]*\))\s*"
 )
-"""Below a table of psql, or of mysql."""
+"""Below a table of psql, in its languages, of sqlcmd, or of mysql."""
+_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE)
 _SEPARATOR_LINE = re.compile(r"sep=.")
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
 
@@ -110,6 +119,8 @@ def read_table(source: SourceText) -> Table:
     if kind is FirstLine.EITHER:
         raise _heading_or_numbers(source, numbers[0], lines[0], columns)
     header = tuple(column[0] for column in columns) if kind is FirstLine.HEADING else None
+    if header is not None and not all(map(is_number, header)) and lines.count(lines[0]) > 1:
+        raise _second_heading(source, numbers[lines.index(lines[0], 1)])
     if header is None and separator == "," and decimal_commas(columns):
         raise _commas_or_columns(source, numbers[0], lines[0])
     below = 0 if header is None else 1
@@ -123,6 +134,15 @@ def read_table(source: SourceText) -> Table:
     _refuse_same_names(source, header, (numbers[0], lines[0]), separator)
     body = tuple(tuple(column[below:]) for column in columns)
     return Table(source, header, body, spot, tuple(numbers[below:]))
+
+
+def _second_heading(source: SourceText, number: int) -> Exception:
+    return source.error(
+        "the heading stands here once more",
+        TextPosition(number, 1),
+        hint="Leave this line out; or, where another arm begins, write it into a file of its own: "
+        "judge off=a.csv on=b.csv",
+    )
 
 
 def _columns(
@@ -156,10 +176,20 @@ def _blanks_of(lines: Sequence[str]) -> re.Pattern[str]:
     holds one, which no heading does, or where the second has as many cells as the heading so."""
     if any(" " in cell for cell in _WITH_UNIT.findall(lines[0])):
         return _WITH_UNIT
+    if len(lines) > 1 and _is_lone_heading(lines):
+        return _WHOLE_LINE
     width = len(_WORD.findall(lines[0]))
     second = lines[1] if len(lines) > 1 else ""
     joined = len(_WORD.findall(second)) != width == len(_WITH_UNIT.findall(second))
     return _WITH_UNIT if joined else _WORD
+
+
+def _is_lone_heading(lines: Sequence[str]) -> bool:
+    """Whether the first line is a heading of several words, "latency (ms)", above one column."""
+    heading = lines[0].strip()
+    if " " not in heading or heading_of(heading).role not in _MEASURED:
+        return False
+    return not any(map(is_number, heading.split())) and all(map(is_number, lines[1:]))
 
 
 def _lines(source: SourceText) -> tuple[Sequence[int], list[str]]:
@@ -182,6 +212,10 @@ def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], li
     a rule stood below the first of them, which is a heading then."""
     if lines and _SEPARATOR_LINE.fullmatch(lines[0].strip()):
         numbers, lines = numbers[1:], lines[1:]
+    if not _DRAWN.isdisjoint("".join(lines[:3])):
+        lines = [line.translate(_BOX) for line in lines]
+    if len(lines) > 2 and _ROW_COUNT.fullmatch(lines[-1]):
+        numbers, lines = numbers[:-1], lines[:-1]
     rules = [bool(_RULE.fullmatch(line)) for line in lines[:3]]
     if not any(rules) or len(lines) < 3:
         return numbers, lines, False
@@ -195,8 +229,8 @@ def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], li
 
 
 def _without_bars(line: str) -> str:
-    """A line without the bars at its ends and the marks of code, each a blank instead."""
-    bare = line.replace("`", " ").rstrip()
+    """A line without the bars at its ends and the marks of code and bold, blanks instead."""
+    bare = line.replace("`", " ").replace("**", "  ").rstrip()
     bare = bare[:-1] + " " if bare.endswith("|") else bare
     start = len(bare) - len(bare.lstrip())
     return bare[:start] + " " + bare[start + 1 :] if bare[start : start + 1] == "|" else bare
@@ -219,7 +253,10 @@ def _cutter(separator: Separator, has_quotes: bool, source: SourceText) -> Cut:
             match = _QUOTED.fullmatch(cell)
             if match is None and cell.lstrip().startswith('"'):
                 raise source.error(
-                    "a quote that is not closed on its line", TextPosition(number, start + 1)
+                    "a quote that is not closed on its line",
+                    TextPosition(number, start + 1),
+                    hint="Write every row on one line: in SQL replace(query, chr(10), ' '); or "
+                    "leave that column out.",
                 )
             cells.append(match[1].replace('""', '"') if match else cell)
         return cells
@@ -252,6 +289,8 @@ def _ragged(
     starts = _starts(line, separator)
     column = starts[width] if count > width and width < len(starts) else len(line)
     hint = "Every row needs as many cells as the first; leave cells of a shorter arm empty."
+    if not isinstance(separator, str):
+        hint = "Keep the table alone, a row a line, or write one: arm,ms and a row a repetition."
     if count > width and separator == ",":
         hint = "If the comma is a decimal comma, separate the cells by semicolons."
     return source.error(

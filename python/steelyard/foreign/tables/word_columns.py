@@ -12,7 +12,7 @@ from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tables.moments import are_dates, are_days
-from steelyard.foreign.tables.named_arms import are_of_one_size, is_among_arms
+from steelyard.foreign.tables.named_arms import are_of_one_size, is_among_arms, may_be_an_arm
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.units import SECONDS, unit_of
@@ -113,7 +113,20 @@ def _called(table: Table, headings: Sequence[Heading], used: set[int], alone: bo
         surely = headings[several[0]].name.strip().lower() in first
         if not surely and not _divide_rows_equally(table, several):
             _refuse_several(table, several)
-    return next(iter(several or called), None)
+    column = next(iter(several or called), None)
+    if column is not None and alone and may_be_an_arm(table, headings, column):
+        raise _arm_or_names(table, column)
+    return column
+
+
+def _arm_or_names(table: Table, column: int) -> Exception:
+    name = table.name(column)
+    return table.source.error(
+        f"column {quoted(name)} could be an arm, or name the arms",
+        table.spot(0, column),
+        hint=f"If it is an arm, give it a name that means nothing else, as {quoted(name + ' A')}; "
+        f"if it names them: --column {shlex.quote(f'arm={name}')}",
+    )
 
 
 def _divide_rows_equally(table: Table, columns: Sequence[int]) -> bool:

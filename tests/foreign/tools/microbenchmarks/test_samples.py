@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from foreign.judged_files import judged, percent
+from foreign.judged_files import doubts, judged, judged_text, percent
 from foreign.reading import arms_of, golden_sheet, refusal, sheet_of
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.series import Order, Rows
@@ -26,6 +28,16 @@ def test_hyperfine_without_times_leaves_the_mean_and_failures_are_said() -> None
     assert "has something else than a number" in refusal('{"results": [{"command": "a"}]}')
     assert "something else" in refusal('{"results": [{"command": "a", "times": ["1 min"]}]}')
     assert "this is not an export of hyperfine" in refusal('{"off": [1]}', "hyperfine")
+
+
+@pytest.mark.parametrize(("failed", "doubted"), [(0, False), (1, False), (10, True)])
+def test_a_command_that_failed_more_often_is_doubted(failed: int, doubted: bool) -> None:
+    commands = [
+        {"command": arm, "times": [level + n / 100 for n in range(10)], "exit_codes": codes}
+        for arm, level, codes in (("a", 2, [0] * 10), ("b", 1, [1] * failed + [0] * (10 - failed)))
+    ]
+    names = doubts(judged_text(json.dumps({"results": commands})))
+    assert ("errors or retries differ" in names) is doubted
 
 
 def test_commands_are_named_by_their_parameters_where_those_tell_them_apart() -> None:

@@ -45,6 +45,8 @@ _INTERVAL = re.compile(rf"\[\s*([0-9]+)s\s*\] (?:thds|threads): ([0-9]+),? tps: 
 _TAIL = re.compile(rf"err/s:? {_N}")
 _PERCENTILE = re.compile(rf"lat \(ms, ?{_N}%\): {_N}|response time: {_N} ?ms \({_N}%\)")
 """Of an interval, since 1.0 and before."""
+_OTHER_TEST = re.compile(r"^(?:File operations:|Total operations: [0-9])", re.MULTILINE)
+"""Of fileio and memory, which have no transactions."""
 _CHECKPOINT = re.compile(r"\[\s*[0-9]+s\s*\] Checkpoint report:")
 """Of --report-checkpoints: what follows is of the time since the one before, and the summary at the
 end of the rest."""
@@ -149,7 +151,9 @@ def _of_intervals(
         raise source.error(
             "no complete summary of sysbench, and fewer than two lines of intervals",
             TextPosition(1, 1),
-            hint='Keep all that sysbench prints, with "transactions: … per sec."',
+            hint="Write what it measured as a table, a row a run: arm,ops"
+            if _OTHER_TEST.search(source.text)
+            else 'Keep all that sysbench prints, with "transactions: … per sec."',
         )
     rates = np.array([interval.tps for interval in intervals])
     if not rates.any():

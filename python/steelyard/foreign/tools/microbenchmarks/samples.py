@@ -17,7 +17,7 @@ from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json.document import Document, Number, number_at, numbers_at, words_at
 from steelyard.foreign.metric import TIME, Metric
 from steelyard.foreign.number import Spot, floats_of
-from steelyard.foreign.series import Order, Series, Sheet
+from steelyard.foreign.series import Order, Series, Sheet, TransactionCounts
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tables.table import read_table
 from steelyard.foreign.tools.measured_runs import MeasuredRun, csv_rows, float_in, sheet_of_runs
@@ -38,7 +38,7 @@ def is_hyperfine(value: Any) -> bool:
 
 def read_hyperfine(document: Document) -> Sheet:
     """An arm a command, its times in seconds (older exports without times: the mean alone)."""
-    series, failed = [], []
+    series, failures = [], dict[str, int]()
     names = _names(document.values[0]["results"])
     for number, result in enumerate(document.values[0]["results"]):
         arm = names[number]
@@ -58,14 +58,19 @@ def read_hyperfine(document: Document) -> Sheet:
         values, _ = floats_of(texts, document.source, spot)
         series.append(Series(arm, values))
         codes = result.get("exit_codes")
-        if isinstance(codes, list) and any(code not in ("0", None) for code in codes):
-            failed.append(arm)
+        if isinstance(codes, list):
+            failures[arm] = sum(code not in ("0", None) for code in codes)
     return Sheet(
         source=document.source.name,
         form="hyperfine JSON",
         metrics=((Metric(TIME, "s", False), tuple(series)),),
         order=Order.SEQUENTIAL,
-        notes=tuple(f"some repetitions of {quoted(arm)} ended with an error" for arm in failed),
+        outcomes={arm: TransactionCounts(0, failed) for arm, failed in failures.items()},
+        notes=tuple(
+            f"some repetitions of {quoted(arm)} ended with an error"
+            for arm, failed in failures.items()
+            if failed
+        ),
     )
 
 
