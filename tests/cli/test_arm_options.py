@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from steelyard.cli.options.arm_options import arm_changes, with_known_settings
+from steelyard.cli.options.arm_options import arm_changes, require_unlike, with_known_settings
+from steelyard.cli.weighing import sweep as module
+from steelyard.engines import adapters
+from steelyard.engines.builds.same_builder import BuildRequest
+from steelyard.engines.intake import Neutralised, ServerSettings
 from steelyard.model.errors import EngineError, UsageError
+from steelyard.record.sweep import SweepPlan
 from steelyard.study.read import read_study, write_study
+from steelyard.study.sweep import read_sweep
 
 TEXT = """
 listen_addresses = '*'
@@ -98,3 +106,152 @@ def test_a_value_of_any_letters_comes_back_from_the_study_and_one_of_no_utf_8_is
     (tmp_path / "latin.conf").write_bytes(b"my.x = 'gr\xfc\xdfe'\n")
     with pytest.raises(UsageError, match=r'"my\.x" is no UTF-8'):
         arm_changes("settings", None, f"conf={tmp_path / 'latin.conf'}", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("old/postgresql.conf", "new/postgresql.conf", "old/postgresql.conf new/postgresql.conf"),
+        ("16/main/pg.conf", "18/main/pg.conf", "16/pg.conf 18/pg.conf"),
+        ("pg 1/p.conf", "pg 2/p.conf", "pg_1/p.conf pg_2/p.conf"),
+        ("a.conf", "b.conf", "a.conf b.conf"),
+        ("x/a.conf", "b.conf", "a.conf b.conf"),
+    ],
+)  # fmt: skip
+def test_files_of_one_name_are_named_with_their_folders(
+    tmp_path: Path, old: str, new: str, names: str
+) -> None:
+    """Everywhere a server's file is called postgresql.conf."""
+    for file, size in ((old, "4MB"), (new, "8MB")):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(f"work_mem = {size}\n")
+    options = [f"conf={tmp_path / file}" for file in (old, new)]
+    study = read_study("settings", arm_changes("settings", *options, None))
+    assert " ".join(arm.name for arm in study.every_arm) == names
+    assert [arm.settings["work_mem"] for arm in study.every_arm] == ["4MB", "8MB"]
+    require_unlike(study, *options)
+
+
+@pytest.mark.parametrize(
+    ("control", "arm"),
+    [
+        (None, "listen_addresses = '*'\n"),
+        ("work_mem = 4MB\n", "work_mem = '4MB'\n"),
+        (None, "shared_buffers = 128MB\n"),  # as all arms of the study have it
+        ("work_mem = 4MB\n", None),  # the same file
+    ],
+)
+def test_a_file_that_makes_no_difference_is_refused(
+    tmp_path: Path, control: str | None, arm: str | None
+) -> None:
+    (tmp_path / "a.conf").write_text(control or "")
+    (tmp_path / "b.conf").write_text(arm or "")
+    options = (
+        None if control is None else f"conf={tmp_path / 'a.conf'}",
+        f"conf={tmp_path / ('a.conf' if arm is None else 'b.conf')}",
+    )
+    study = read_study("settings", arm_changes("settings", *options, None))
+    with pytest.raises(UsageError, match="arm and control are equal"):
+        require_unlike(study, *options)
+
+
+KNOWN_BY = {"16": {"work_mem"}, "17": {"work_mem", "of_17"}, "18": {"work_mem", "of_17", "of_18"}}
+
+
+class KnowingEngine:
+    """An engine of a version that knows some settings and no others."""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+
+    def known(self, offered: ServerSettings) -> ServerSettings:
+        known = KNOWN_BY[self.version]
+        gone = [Neutralised(name, "no") for name in offered.settings if name not in known]
+        settings = {name: value for name, value in offered.settings.items() if name in known}
+        return ServerSettings(settings, tuple(gone))
+
+    def accepted(self, offered: ServerSettings, slot: object, report: object) -> ServerSettings:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_arms(
+        requests: Sequence[BuildRequest], account: str | None, *, contrib: bool
+    ) -> list[KnowingEngine]:
+        if any(request.version not in KNOWN_BY for request in requests):
+            raise EngineError("no such build")
+        return [KnowingEngine(request.version) for request in requests]
+
+    monkeypatch.setattr(adapters, "adapter", lambda _: SimpleNamespace(find_arms=find_arms))
+
+
+CONF = "work_mem = 8MB\nof_17 = 1\nof_18 = 1\nnever = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("swept", "typed", "settings", "left_out"),
+    [
+        ("workload.clients=2,4", [], {"work_mem", "of_17", "of_18"}, {"never"}),
+        ("version=17,18", [], {"work_mem", "of_17"}, {"of_18", "never"}),
+        ("version=16,17,18,99", [], {"work_mem"}, {"of_17", "of_18", "never"}),
+        ("arm.version=17,18", ["arm.settings.never=2"], {"work_mem", "of_17", "never"}, {"of_18"}),
+        ("arm.settings.of_19=1,2", [], {"work_mem", "of_17", "of_18", "of_19"}, {"never"}),
+    ],
+)
+def test_of_a_file_every_point_of_a_sweep_has_what_the_builds_of_all_points_take(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    knowing: None,
+    swept: str,
+    typed: list[str],
+    settings: set[str],
+    left_out: set[str],
+) -> None:
+    """Each point refused what a plain weighing leaves out. What is typed or swept is no file's."""
+    (tmp_path / "prod.conf").write_text(CONF)
+    option = f"conf={tmp_path / 'prod.conf'}"
+    plans: list[SweepPlan] = []
+    monkeypatch.setattr(module, "_go_on", lambda plan, *_, **__: plans.append(plan))
+    changes = [*arm_changes("settings", None, option, None), *typed]
+    module.begin_sweep(
+        module.SweepRequest(
+            "settings", swept, changes, False, 7, tmp_path / "sweep", None, ("steelyard",), False,
+            arms=(None, option),
+        )
+    )  # fmt: skip
+    [plan] = plans
+    again = SweepPlan.of_json(plan.to_json(), "as it is resumed")
+    for value in again.values:
+        point = read_study("settings", read_sweep(swept).overrides(again.changes, value))
+        assert {*point.arms[0].settings} == settings
+        assert point.arms[0].settings["work_mem"] == "8MB"
+    said = [line for line in capsys.readouterr().err.splitlines() if "left out of" in line]
+    assert {line.split(": ")[-1].split()[0] for line in said} == left_out
+    assert len(said) == len(left_out), "each once"
+
+
+def test_a_sweep_with_a_file_of_which_nothing_is_left_is_refused(
+    tmp_path: Path, knowing: None
+) -> None:
+    (tmp_path / "prod.conf").write_text("never = 1\n")
+    option = f"conf={tmp_path / 'prod.conf'}"
+    request = module.SweepRequest(
+        "settings", "workload.clients=2,4", arm_changes("settings", None, option, None), False, 7,
+        tmp_path / "sweep", None, ("steelyard",), False, arms=(None, option),
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="arm and control are equal"):
+        module.begin_sweep(request)
+    with pytest.raises(UsageError, match="arm and control are equal"):
+        with_known_settings(read_study("settings", request.changes), None, option, None)
+
+
+def test_at_an_address_no_build_of_this_machine_leaves_out_of_a_file(
+    tmp_path: Path, knowing: None
+) -> None:
+    (tmp_path / "prod.conf").write_text(CONF)
+    option = f"conf={tmp_path / 'prod.conf'}"
+    changes = ["address=host=db1 dbname=shop", *arm_changes("sessions", None, option, None)]
+    study = read_study("sessions", changes)
+    assert with_known_settings(study, None, option, None, changes) is study

@@ -104,6 +104,44 @@ def test_what_is_no_value_of_an_option_may_be_empty(words: tuple[str, ...]) -> N
     assert not str(done.exception or "").count("empty value")
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("weigh", "settings", "--arm", "conf=a", "--arm", "conf=b"), "--arm"),
+        (("weigh", "settings", "--arm=conf=a", "--arm", "conf=b"), "--arm"),
+        (("weigh", "settings", "--control", "conf=a", "--control=conf=a"), "--control"),
+        (
+            ("weigh", "aa", "--sweep", "memory=1GB,2GB", "--sweep", "cost=a,b"),
+            "--sweep",
+        ),
+        (("weigh", "aa", "--from", "/a", "--budget", "1m", "--from", "/b"), "--from"),
+        (("weigh", "sessions", "--address", "host=a", "--address", "host=b"), "--address"),
+        (("history", "bisect", "aa", "--along", "version=1,2", "--along=version=3"), "--along"),
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_says_what_is_weighed_is_not_taken_for_another_of_its_kind(
+    words: tuple[str, ...], option: str
+) -> None:
+    """The last one would be weighed, and the others left out unseen."""
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.primary == f"option {option} stands there twice"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("weigh", "nosuch", "--set", "a=1", "--set", "a=2", "--budget", "1m", "--budget", "2m"),
+        ("history", "list", "--records", NOWHERE, "--", "--arm", "--arm"),
+    ],
+    ids=" ".join,
+)
+def test_other_options_may_stand_there_twice(words: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, words)
+    assert "stands there twice" not in str(done.exception or "")
+
+
 def test_what_libpq_leaves_to_the_environment_may_be_empty() -> None:
     words = ("drive", "-d", "", "-h", "", "-p", "", "-U", "", "-b", "nosuch")
     done = CliRunner().invoke(app, words)

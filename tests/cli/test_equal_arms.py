@@ -9,6 +9,7 @@ import pytest
 
 from steelyard.cli.options.arm_options import require_unlike
 from steelyard.cli.weighing import sweep as module
+from steelyard.model.errors import StudyError
 from steelyard.study.read import read_study
 
 A = "host=127.0.0.1 port=5432 dbname=shop"
@@ -22,6 +23,14 @@ SAME = "dbname=shop  port=5432 host=127.0.0.1"
         (["queries"], "--set arm.settings.NAME=VALUE"),
         (["sessions", "--address", A, "-f", "q.sql"], "--set arm.settings.NAME=VALUE"),
         (["settings", "--set", "settings.jit=off"], "--set arm.settings.NAME=VALUE"),
+        (
+            ["settings", "--set", "settings.jit=off", "--set", "arm.settings.jit=off"],
+            "--set arm.settings.NAME=VALUE",
+        ),
+        (
+            ["settings", "--set", "arm.settings.shared_buffers=128MB"],  # as the study has it
+            "--set arm.settings.NAME=VALUE",
+        ),
         (["checksums", "--set", "arm.checksums=true"], "--set arm.settings.NAME=VALUE"),
         (["versions", "--set", "control.version=18"], "--set control.version=16"),
         (
@@ -85,6 +94,52 @@ def test_a_sweep_is_begun_where_the_arms_differ_at_a_value(
     )
     module.begin_sweep(begin)
     assert len(plans) == 1
+
+
+def test_a_setting_that_a_study_has_for_all_may_differ_from_that_of_the_datas_server(
+    refused: Callable[..., str],
+) -> None:
+    """Which stands over a built-in study's, and is not known before the data are read."""
+    words = ("settings", "--set", "arm.settings.shared_buffers=128MB", "-f", "q.sql")
+    assert "arm and control are equal" not in refused("weigh", *words, "--from", "missing")
+
+
+@pytest.mark.parametrize(
+    ("study", "sweep", "changes", "key"),
+    [
+        ("checksums", "turns.cycles=2,3", [], "turns.cycles"),
+        ("checksums", "budget.cycles=5m,10m", [], "budget.cycles"),
+        ("checksums", "workload.clients=2,4", ["budget.turns=10m"], "budget.turns"),
+        ("checksums", "workload.clients=2,4", ["turns.time_scale=2"], "turns.time_scale"),
+        ("checksums-rw", "cost=foreground,whole", [], "cost"),
+        ("checksums", "layout=slices,turns", ["budget.turns=10m"], ""),
+        ("checksums", "layout=slices,cycles", ["budget.cycles=10m", "cost=whole"], ""),
+        ("checksums", "workload.clients=2,4", ["budget.measuring=5m"], ""),
+        ("checksums", "budget.measuring=1m,2m", [], ""),
+        ("checksums", "workload.clients=2,4x,8", ["budget.measuring=5m"], ""),
+    ],
+)
+def test_what_has_no_effect_at_any_value_of_a_sweep_is_refused(
+    study: str,
+    sweep: str,
+    changes: list[str],
+    key: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a single weighing: all points would read alike, and be said to be by the key."""
+    plans: list[object] = []
+    monkeypatch.setattr(module, "_go_on", lambda plan, *_, **__: plans.append(plan))
+    request = module.SweepRequest(
+        study, sweep, changes, False, 7, tmp_path / "sweep", None, ("steelyard",), False
+    )
+    if not key:
+        module.begin_sweep(request)
+        assert len(plans) == 1
+        return
+    with pytest.raises(StudyError, match=f'override "{key}" has no effect'):
+        module.begin_sweep(request)
+    assert not (tmp_path / "sweep").exists()
 
 
 @pytest.mark.parametrize("name", ["aa", "calibrate", "checksums", "versions", "wal-compression"])

@@ -248,3 +248,18 @@ def test_what_to_type_next_is_the_command_with_a_longer_budget_and_another_seed(
     assert words.count("--budget") == 1
     assert "--seed" not in words
     assert DSN in words
+
+
+@pytest.mark.parametrize(
+    "length",
+    [
+        ["--set", "budget.measuring=2m"], ["--set=budget.measuring=2m"],
+        ["--set", 'budget.cycles = "2m"', "--set=budget.turns=3m"],
+    ],
+)  # fmt: skip
+def test_a_length_that_a_key_says_is_not_left_above_the_longer_budget(length: list[str]) -> None:
+    """It counts more than --budget: the weighing would be as short again."""
+    others = ["--set", "budget.epochs=12", "--set=workload.clients=4"]
+    command = shlex.join(["steelyard", "weigh", "checksums", *length, *others])
+    words = pasted(with_budget(command, "7m"))
+    assert words == ["steelyard", "weigh", "checksums", *others, "--budget", "7m"]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Steelyard
+from steelyard.cli.weighing.reproduce import resume_reproduction
+from steelyard.model.errors import StudyError
 
 
 def test_without_a_name_they_are_listed(steelyard: Steelyard) -> None:
@@ -58,3 +60,12 @@ def test_what_cannot_be_repeated_is_refused(
     assert done.returncode in (2, 3)
     assert said in " ".join(done.stderr.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_repetition_of_a_step_that_is_there_no_more_is_refused(tmp_path: Path) -> None:
+    """As after another version of Steelyard, or a change of one's own file."""
+    plan = {"format": 1, "name": "checksums", "steps": {"renamed": ["aa"]}, "account": None}
+    (tmp_path / "reproduce.json").write_text(json.dumps(plan))
+    with pytest.raises(StudyError, match='checksums has no step "renamed"') as refused:
+        resume_reproduction(tmp_path, None, as_json=False)
+    assert refused.value.hint == "Begin anew: steelyard reproduce checksums"

@@ -123,6 +123,16 @@ def test_a_control_that_has_a_profile_is_refused() -> None:
         search._study_without_arms(replace(REQUEST, study="tuning-ablation"))
 
 
+@pytest.mark.parametrize("key", ["arm.ours.settings.jit", "arm.theirs.profile", "arm"])
+def test_a_key_of_an_arm_that_a_search_leaves_out_is_refused(key: str) -> None:
+    value = '[{ settings = { jit = "off" } }]' if key == "arm" else "theirs"
+    of_arm = replace(REQUEST, overrides=(f"{key}={value}",))
+    with pytest.raises(UsageError, match=f'override "{key}" has no effect') as refused:
+        search._study_without_arms(of_arm)
+    assert "--set control.KEY=VALUE" in (refused.value.hint or "")
+    search._study_without_arms(replace(REQUEST, overrides=("control.settings.jit=off",)))
+
+
 def test_an_address_is_refused_with_what_weighs_settings_there() -> None:
     """Candidates are servers that are started with their settings."""
     at_address = replace(REQUEST, study="sessions", overrides=("address=host=db1 dbname=shop",))

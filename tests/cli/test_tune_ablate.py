@@ -67,6 +67,11 @@ def test_memory_clients_and_the_build_are_those_of_every_arm(
     assert {arm.bindir for arm in study.every_arm} == {str(tmp_path / "build/bin")}
 
 
+def test_an_arm_that_a_key_gives_another_name_has_the_options_too(ablated: Asked) -> None:
+    study, _ = ablated("--version", "16", "--set", "arm.no-log.settings.max_wal_size=4GB")
+    assert {arm.version for arm in study.every_arm} == {"16"}
+
+
 def test_a_key_that_is_set_lies_above_the_options(ablated: Asked) -> None:
     study, _ = ablated("--memory", "2GB", "--set", "memory=3GB", "--set", "workload.scale=8")
     assert (study.memory, study.workload.scale) == (3 << 30, 8)

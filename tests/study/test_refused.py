@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import StudyError
+from steelyard.study.change import toml_text
 from steelyard.study.read import read_recorded_study, read_study, write_study
 
 MINIMAL = """
@@ -117,3 +118,88 @@ def test_a_share_is_written_in_percent_and_reads_back(minimal: Path, percent: st
     minimal.write_text(write_study(study))
     assert f'margin = "{percent}%"' in minimal.read_text()
     assert read_study(str(minimal)) == study
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("work_mem = 64MB", 'work_mem = "64MB"'),
+        ("jit = off  # for now", 'jit = "off"'),
+        ("log_line_prefix = %m [%p]", 'log_line_prefix = "%m [%p]"'),
+        ("'auto_explain.log_min_duration' = 5min", "'auto_explain.log_min_duration' = \"5min\""),
+        ("app.token = abc", 'app.token = "…"'),
+        ("work_mem 64MB", None),
+        ("jit = 'off'\njit = 'on'", None),
+        ("jit = 'off", None),
+        ("jit =", None),
+    ],
+)
+def test_a_value_without_its_quotes_is_shown_with_them(
+    minimal: Path, line: str, hint: str | None
+) -> None:
+    """As files of servers have them: the most common mistake in a study."""
+    minimal.write_text(f"{MINIMAL}[arm.settings]\n{line}\n[workload]\n")
+    with pytest.raises(StudyError, match="cannot parse study") as refused:
+        read_study(str(minimal))
+    shown = refused.value.hint
+    assert shown == (
+        None if hint is None else f"Texts, and values with a unit, stand in quotes: {hint}"
+    )
+    if hint is not None and "…" not in hint:
+        minimal.write_text(f"{MINIMAL}[arm.settings]\n{hint}\n")
+        assert len(read_study(str(minimal)).arms[0].settings) == 1
+
+
+@pytest.mark.parametrize("name", ["a b", "größer", "-x", "a,b", "x\n"])
+def test_a_name_that_no_arm_can_have_is_refused_in_words(minimal: Path, name: str) -> None:
+    with pytest.raises(StudyError, match=r'"arm\.name": an arm is called by letters') as refused:
+        read_study(str(minimal), [f"arm.name={toml_text(name)}"])
+    assert "without spaces" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("", ['missing key: "control"', "Write [control]"]),
+        ("[control]\n", ['missing key: "arm"', "Write [[arm]]"]),
+        ("[control]\n[arm]\nsettings = 'jit = off'\n", ["Write arm.settings = { NAME = VALUE }"]),
+        ("[control]\n[arm]\n[workload]\nscripts = ['a']\n", ["Write workload.scripts = {"]),
+    ],
+)
+def test_what_is_no_table_or_missing_is_refused_with_what_to_write(
+    minimal: Path, table: str, words: list[str]
+) -> None:
+    minimal.write_text(f'title = "t"\nquestion = "q"\n{table}')
+    with pytest.raises(StudyError) as refused:
+        read_study(str(minimal))
+    assert all(each in str(refused.value) for each in words)
+
+
+BUILDS = ["control.bindir=/a/bin", "arm.bindir=/b/bin"]
+AT_ADDRESS = ["address=host=db1 dbname=shop", "settings={}", "arm.settings.jit=off"]
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "origin"),
+    [
+        ("builds", [*BUILDS, "version=17"], "the build in its bindir"),
+        ("builds", [*BUILDS, "arm.version=17"], "the build in its bindir"),
+        ("versions", ["control.bindir=/a/bin", "control.version=17"], "the build in its bindir"),
+        ("upgrade", ["arm.after.bindir=/b", "arm.after.version=17"], "the build in its bindir"),
+        ("sessions", [*AT_ADDRESS, "version=17"], "the server at its address"),
+        ("sessions", [*AT_ADDRESS, "control.version=17"], "the server at its address"),
+        ("versions", ["control.bindir=/a/bin", "version=17"], ""),
+        ("versions", ["control.bindir=/a/bin", "arm.version=17"], ""),
+        ("builds", [*BUILDS, "arm.settings.version=17"], ""),
+        ("upgrade", ["arm.after.bindir=/b", "arm.checksums.version=17"], ""),
+    ],
+)
+def test_a_version_that_would_count_for_no_arm_is_refused(
+    study: str, changes: list[str], origin: str
+) -> None:
+    """Swept, or in a matrix, every point would be of the same servers."""
+    if not origin:
+        read_study(study, changes)
+        return
+    with pytest.raises(StudyError, match=f"has no effect: an arm has the version of {origin}"):
+        read_study(study, changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -40,7 +40,7 @@ class Group(TyperGroup):
         UsageError: it has none of that name."""
         name, command, rest = super().resolve_command(ctx, args)
         if not ctx.resilient_parsing:
-            _refuse_empty(command, rest)
+            _refuse_words(command, rest)
         return name, command, [*_options_before(ctx, name, command), *rest]
 
 
@@ -66,16 +66,42 @@ _OF_LIBPQ = frozenset({"--dbname", "--host", "--port", "--username"})
 """Options that leave it to the environment where they are empty, as libpq has it."""
 
 
-def _refuse_empty(command: Any, arguments: Sequence[str]) -> None:
-    """UsageError: an option that takes one value is given none of its letters, as a shell does of
-    a variable that is not set: it would be as if the option were not there."""
-    names = {
+_ONE_ALONE = {
+    "--control": "A study has one control.",
+    "--arm": "Several arms are those of a study's file: [[arm]] before each.",
+    "--sweep": "Sweep one key after the other, or make both the factors of a study.",
+    "--along": "Walk along one key.",
+    "--from": "Weigh one after the other.",
+    "--address": "Arms at two addresses: --control address=DSN --arm address=DSN",
+}
+"""Options that say what is weighed, of which the parser would take the last one alone."""
+
+
+def _names_of_one_value(command: Any) -> set[str]:
+    """How the options are written that take one value."""
+    return {
         name
         for each in command.params
         if each.param_type_name == "option" and not (each.is_flag or each.multiple)
-        if _OF_LIBPQ.isdisjoint(each.opts)
         for name in each.opts
+        if _OF_LIBPQ.isdisjoint(each.opts)
     }
+
+
+def _refuse_words(command: Any, arguments: Sequence[str]) -> None:
+    """UsageError: an option has no value, or one that says what is weighed stands there twice."""
+    names = _names_of_one_value(command)
+    _refuse_empty(names, arguments)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [word.partition("=")[0] for word in arguments[:end]]
+    for option, hint in _ONE_ALONE.items():
+        if option in names and options.count(option) > 1:
+            raise UsageError(f"option {option} stands there twice", hint=hint)
+
+
+def _refuse_empty(names: Collection[str], arguments: Sequence[str]) -> None:
+    """UsageError: an option that takes one value is given none of its letters, as a shell does of
+    a variable that is not set: it would be as if the option were not there."""
     for before, word in pairwise(["", *arguments]):
         if word == "--":
             return
@@ -107,7 +133,7 @@ class LazyGroup(Group):
         name, listed, rest = super().resolve_command(ctx, args)
         command = load_command(name) if name else listed
         if not ctx.resilient_parsing:
-            _refuse_empty(command, rest)
+            _refuse_words(command, rest)
         return name, command, rest
 
 

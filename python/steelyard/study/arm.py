@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from steelyard.model.readings import Group, ProfileName, WorkKind
 from steelyard.model.units import NS_PER_US
@@ -33,6 +34,18 @@ Connect = Literal["socket", "tcp", "tls", "pgbouncer"]
 def shown_sql(statements: Sequence[str]) -> str:
     """Statements on one line."""
     return "; ".join(" ".join(statement.split()) for statement in statements)
+
+
+_NAME = re.compile(r"(?:[A-Za-z0-9/\[][A-Za-z0-9_.=:/@%~*\[\]+-]*)?")
+
+
+def _arm_name(value: str) -> str:
+    if _NAME.fullmatch(value) is None:
+        raise ValueError(
+            "an arm is called by letters and digits of ASCII, without spaces, and _.=:/@%~*[]+- "
+            "behind the first"
+        )
+    return value
 
 
 class Weight(StudyModel):
@@ -84,7 +97,7 @@ class ProfileChoice(StudyModel):
 class Arm(StudyModel):
     """One treatment: a build, its settings, its checksums, and perhaps a known weight."""
 
-    name: str = Field(default="", pattern=r"^(?:[A-Za-z0-9/\[][A-Za-z0-9_.=:/@%~*\[\]+-]*)?$")
+    name: Annotated[str, AfterValidator(_arm_name)] = ""
     """Empty in a file: it is named by what it is."""
     role: str = ""
     """What its name stands for where that is made of its treatment: the same whatever that is, so

@@ -64,6 +64,20 @@ def arm_key(study: Study, arm: Arm) -> str:
     return "arm" if len(study.arms) == 1 else f"arm.{arm.role or arm.name}"
 
 
+def origin_of_version(study: Study, key: str) -> str:
+    """What arms have their version from, where an override of this key says it in vain; empty: it
+    counts, or is of something else."""
+    table, _, name = key.rpartition(".")
+    every = {"": study.every_arm, "control": (study.control,), "arm": study.arms}
+    named = [arm for arm in study.arms if table in (f"arm.{arm.name}", f"arm.{arm.role}")]
+    arms = every.get(table, named)
+    if name != "version" or not arms:
+        return ""
+    if study.is_external:
+        return "the server at its address"
+    return "" if any(arm.bindir is None for arm in arms) else "the build in its bindir"
+
+
 def settings_table(study: Study, arm: Arm, setting: str) -> str:
     """The key of the table that a setting of an arm is to be said in, so that it counts there."""
     return "settings" if setting not in arm.settings else f"{arm_key(study, arm)}.settings"
@@ -242,9 +256,12 @@ def _setting_words(name: str, value: str) -> str:
 
 
 def _folders(apart: Mapping[str, Mapping[str, str]], key: str) -> dict[str, str]:
-    """Directory that arms have under a key → the part of its path that no other has: `master` of
-    `./master/bin`."""
-    places = [facts[key] for facts in apart.values() if key in facts]
+    """Directory that arms have under a key → what it is called."""
+    return unlike_parts([facts[key] for facts in apart.values() if key in facts])
+
+
+def unlike_parts(places: Sequence[str]) -> dict[str, str]:
+    """Directory → the part of its path that no other has: `master` of `./master/bin`."""
     parts = {
         directory: [p for p in PurePosixPath(directory).parts if p != "/"] for directory in places
     }

@@ -30,6 +30,7 @@ from steelyard.study.change import (
     general_first,
     key_of,
     leave_undriven,
+    quoting_hint,
     renamed_keys,
     setting_name,
     spelling_free,
@@ -41,6 +42,7 @@ from steelyard.study.naming import (
     answering_arms,
     named_anew,
     names_of_arms,
+    origin_of_version,
     renamed,
     settings_table,
     with_names,
@@ -93,6 +95,11 @@ def _require_effect(study: Study, overrides: Sequence[str]) -> None:
     """StudyError: an override says of all arms what each of them, or a level of a factor in each,
     sets by itself."""
     for key in map(key_of, overrides):
+        if origin := origin_of_version(study, key):
+            raise StudyError(
+                f'override "{key}" has no effect: an arm has the version of {origin}',
+                hint="Leave it out.",
+            )
         for factor, levels in (study.factors or {}).items():
             own_key = "" if key.startswith("settings.") else key.removeprefix("control.")
             if all(level.sets(own_key) for level in levels.values()):
@@ -199,14 +206,17 @@ def _locate(name_or_file: str) -> Path:
 
 
 def _read_table(file: Path) -> Table:
+    text = ""
     try:
-        return _one_list_of_arms(parse_toml(read_small(file), WrittenFloat), file)
+        text = read_small(file)
+        return _one_list_of_arms(parse_toml(text, WrittenFloat), file)
     except OSError as reason:
         raise StudyError(f'could not read study "{file}": {reason.strerror}') from reason
     except UnicodeDecodeError as reason:
         raise StudyError(f'could not read study "{file}": it is not UTF-8 text') from reason
     except tomllib.TOMLDecodeError as reason:
-        raise StudyError(f'cannot parse study "{file}": {reason}') from reason
+        hint = quoting_hint(text, str(reason))
+        raise StudyError(f'cannot parse study "{file}": {reason}', hint=hint) from reason
 
 
 def _one_list_of_arms(table: Table, file: Path) -> Table:
@@ -253,6 +263,10 @@ def _location(file: Path, key: str, overrides: Sequence[str]) -> str:
     return "" if by_override or built_in else f"{file.name}: "
 
 
+_MISSING = {
+    "control": "Write [control]; with nothing beneath it is the newest PostgreSQL 18 as it comes.",
+    "arm": "Write [[arm]], and beneath it what it differs in.",
+}
 _NO_ARMS = ("arm", "tuple_type")
 _OF_SEVERAL_TYPES = (["options"], ["variables"])
 """Tables of the workload whose values are texts, numbers or switches."""
@@ -282,10 +296,10 @@ def _study_error(
         inner = ", ".join(f"{key}.{name}" for name in _keys_at(Study, first["loc"]))
         return StudyError(
             f'{location}invalid value for "{key}": it is a table',
-            hint=f"Its keys are {inner}." if inner else None,
+            hint=f"Its keys are {inner}." if inner else f"Write {key} = {{ NAME = VALUE }}.",
         )
     if first["type"] == "missing":
-        return StudyError(f'{location}missing key: "{key}"')
+        return StudyError(f'{location}missing key: "{key}"', hint=_MISSING.get(key))
     value = first["input"]
     message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "string_type" and isinstance(value, bool | int | float | date | time):

@@ -64,7 +64,7 @@ def weigh(
 ) -> None:
     """Weigh the arms of a study against each other: a verdict, its interval, cause and doubts."""
     from steelyard.cli.options.address_options import address_password, with_addresses
-    from steelyard.cli.options.arm_options import arm_changes, require_unlike
+    from steelyard.cli.options.arm_options import arm_changes
     from steelyard.cli.options.source_options import SourceOptions
     from steelyard.cli.options.weigh_options import (
         changes_of,
@@ -73,7 +73,6 @@ def weigh(
         repeating_command,
     )
     from steelyard.cli.weighing.together import machine_changes
-    from steelyard.study.read import read_study
 
     require_own_place("weigh", resume, seed, record)
     _require_places(record if resume is None and sweep is None else None, summary, junit)
@@ -86,14 +85,15 @@ def weigh(
         password.export()
     changes += one_query_changes(study, changes, file)
     if study is not None and sweep is None:
-        require_unlike(read_study(study, changes))  # before data are copied
+        _require_unlike(study, changes, source, control, arm)
     changes = SourceOptions(source, database, config, yes, account).changes(changes, study)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
-        request = (study, sweep, changes, drawn, record, resume, account, command, as_json)
-        _sweep(*request, agreed=yes, refused=bool(fail_if or summary or junit or machines))
+        request = (study, sweep, changes, (control, arm), drawn, record, resume, account, command)
+        refused = bool(fail_if or summary or junit or machines)
+        _sweep(*request, as_json=as_json, agreed=yes, refused=refused)
         return
     from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
 
@@ -101,6 +101,19 @@ def weigh(
     publish = partial(_publish, conditions, summary, junit, as_json=as_json)
     verdict = _weighed(chosen, drawn, record, resume, command, account, ray, publish)
     _end(verdict, conditions)
+
+
+def _require_unlike(
+    study: str, changes: Sequence[str], source: str | None, control: str | None, arm: str | None
+) -> None:
+    """UsageError: the arms are equal; said before data are copied. Above the settings that a
+    built-in study has for all arms stand those of the data's server, which are not known yet."""
+    from steelyard.cli.options.arm_options import require_unlike
+    from steelyard.study.change import Change
+    from steelyard.study.read import read_study
+
+    usual = [] if source is None else [Change("settings", {})]
+    require_unlike(read_study(study, [*usual, *changes]), control, arm)
 
 
 def _require_places(record: Path | None, *files: Path | None) -> None:
@@ -122,13 +135,14 @@ def _sweep(
     study: str | None,
     sweep: str | None,
     changes: list[str],
+    arms: tuple[str | None, str | None],
     seed: int,
     record: Path | None,
     resume: Path | None,
     account: str | None,
     command: tuple[str, ...],
-    as_json: bool,
     *,
+    as_json: bool,
     agreed: bool,
     refused: bool,
 ) -> None:
@@ -147,7 +161,7 @@ def _sweep(
     assert sweep is not None  # the caller asks where there is one
     has_version = names_version(changes)
     request = SweepRequest(
-        study, sweep, changes, has_version, seed, record, account, command, as_json, agreed
+        study, sweep, changes, has_version, seed, record, account, command, as_json, agreed, arms
     )
     begin_sweep(request)
 

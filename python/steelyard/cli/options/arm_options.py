@@ -5,17 +5,18 @@ configuration file, or a build), and those of `tune --ablate`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import SteelyardError, UsageError
 from steelyard.study.arm import Arm, ProfileChoice
 from steelyard.study.change import Change, key_of, setting_name, short_key
-from steelyard.study.naming import clean_name, what_differs, with_names
+from steelyard.study.naming import arm_key, clean_name, unlike_parts, what_differs, with_names
 from steelyard.study.read import names_arm, read_study
 from steelyard.study.study import Study
 
@@ -35,14 +36,15 @@ def arm_changes(
     UsageError: a build for a study that compares none; EngineError: a file that cannot be read.
     """
     changes, builds = list[str](), dict[str, Path | None]()
+    files = {"control": _conf_file(control), "arm": _conf_file(arm)}
+    names = _names_of_files({name: file for name, file in files.items() if file is not None})
     for name, option in (("control", control), ("arm", arm)):
         if option is not None and option.startswith(ADDRESS):
             builds[name] = None  # said by address_changes
-        elif option is not None and option.startswith(CONF):
-            file = Path(option.removeprefix(CONF)).expanduser()
+        elif (file := files[name]) is not None:
             changes += _of_file(name, file)
-            if study is not None and not names_arm(study, name) and clean_name(file.name):
-                changes.append(Change(f"{name}.name", clean_name(file.name)))
+            if study is not None and not names_arm(study, name) and names.get(name):
+                changes.append(Change(f"{name}.name", names[name]))
             builds[name] = None
         else:
             builds[name] = None if option is None else Path(option)
@@ -50,6 +52,20 @@ def arm_changes(
     if options and not any(builds.values()):
         return changes
     return changes + build_changes(study, builds["control"], builds["arm"], account)
+
+
+def _names_of_files(files: Mapping[str, Path]) -> dict[str, str]:
+    """`control` or `arm` → what it is called by its file: `prod.conf`, and where both files are
+    called alike, as `postgresql.conf` is everywhere, with the folder that sets them apart:
+    `old/postgresql.conf`. None where these are one, too."""
+    names = {name: clean_name(file.name) for name, file in files.items()}
+    if len({*names.values()}) < len(names):
+        folders = unlike_parts([str(file.absolute().parent) for file in files.values()])
+        names = {
+            name: clean_name(f"{folders[str(file.absolute().parent)]}/{file.name}")
+            for name, file in files.items()
+        }
+    return names if len({*names.values()}) == len(names) else {}
 
 
 def _of_file(name: str, file: Path) -> list[str]:
@@ -82,10 +98,49 @@ def with_known_settings(
     changes: Sequence[str] = (),
 ) -> Study:
     """The study without settings of files that the builds of its arms refuse, which are said. What
-    `changes` say as they were typed is no file's: an arm refuses it."""
-    files = {"control": _conf_file(control), "arms": _conf_file(arm)}
-    if not any(files.values()):
+    `changes` say as they were typed is no file's: an arm refuses it. UsageError: what is left makes
+    the arms equal."""
+    settings = {study_arm.name: study_arm.settings for study_arm in study.every_arm}
+    known = [*_known_of_files(study, control, arm, account, changes)]
+    if not known:
         return study
+    for each in known:
+        _say_left_out(each.file, each.left_out)
+        settings[each.arm] = each.settings
+    first, *rest = (
+        study_arm.model_copy(update={"settings": settings[study_arm.name]})
+        for study_arm in study.every_arm
+    )
+    study = study.model_copy(update={"control": first, "arms": tuple(rest)})
+    require_unlike(study, control, arm)
+    return study
+
+
+@dataclass(frozen=True)
+class _KnownOfFile:
+    """What the build of an arm takes of the settings of its file."""
+
+    file: Path
+    arm: str
+    """Its name."""
+    place: str
+    """The table of its settings: `control.settings`, `arm.settings`."""
+    settings: dict[str, str]
+    """With those that are no file's."""
+    left_out: Sequence[Neutralised]
+
+
+def _known_of_files(
+    study: Study,
+    control: str | None,
+    arm: str | None,
+    account: str | None,
+    changes: Sequence[str],
+) -> Iterator[_KnownOfFile]:
+    """Of every arm that has a file; none at an address, whose server is another build."""
+    files = {"control": _conf_file(control), "arm": _conf_file(arm)}
+    if study.is_external or not any(files.values()):
+        return
     from steelyard.engines.adapters import adapter
     from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.intake import AcceptsSettings, ServerSettings
@@ -94,22 +149,64 @@ def with_known_settings(
     requests = [BuildRequest(study_arm.version, study_arm.bindir) for study_arm in every]
     contrib = study.contrib or study.statement_counters
     engines = adapter(study.engine).find_arms(requests, account, contrib=contrib)
-    settings = {study_arm.name: study_arm.settings for study_arm in every}
-    typed = {
-        setting_name(short_key(key_of(each))) for each in changes if not isinstance(each, Change)
-    }
+    typed = [key_of(each) for each in changes if not isinstance(each, Change)]
     for study_arm, engine in zip(every, engines, strict=True):
-        file = files["control" if study_arm is study.control else "arms"]
+        place = "control" if study_arm is study.control else "arm"
+        file = files[place]
         if file is not None and isinstance(engine, AcceptsSettings):
-            own = {name: v for name, v in study_arm.settings.items() if name in typed}
-            of_file = {name: v for name, v in study_arm.settings.items() if name not in typed}
+            names = {setting_name(short_key(key)) for key in typed if key.startswith(f"{place}.")}
+            own = {name: v for name, v in study_arm.settings.items() if name in names}
+            of_file = {name: v for name, v in study_arm.settings.items() if name not in names}
             accepted = engine.known(ServerSettings(of_file))
-            _say_left_out(file, accepted.neutralised)
-            settings[study_arm.name] = {**accepted.settings, **own}
-    first, *rest = (
-        study_arm.model_copy(update={"settings": settings[study_arm.name]}) for study_arm in every
-    )
-    return study.model_copy(update={"control": first, "arms": tuple(rest)})
+            yield _KnownOfFile(
+                file=file,
+                arm=study_arm.name,
+                place=f"{place}.settings",
+                settings={**accepted.settings, **own},
+                left_out=accepted.neutralised,
+            )
+
+
+Point = Callable[[Sequence[str]], Sequence[str]]
+"""Changes of a study → its overrides at one of several points."""
+
+
+def with_known_changes(
+    study: str,
+    changes: Sequence[str],
+    points: Iterable[Point],
+    control: str | None,
+    arm: str | None,
+    account: str | None,
+) -> list[str]:
+    """The changes of several weighings without settings of files that a build of one of them
+    refuses: they are left out of all, so that every one has the same arms, and are said. A point
+    that is wrong, or has no build, says so when it is weighed."""
+    known = [*changes]
+    said = set[tuple[Path, str]]()
+    for overrides_at in points:
+        overrides = overrides_at(known)
+        try:
+            point = read_study(study, overrides)
+            every = [*_known_of_files(point, control, arm, account, overrides)]
+        except SteelyardError:
+            continue
+        for each in every:
+            new = [gone for gone in each.left_out if (each.file, gone.what) not in said]
+            said |= {(each.file, gone.what) for gone in new}
+            _say_left_out(each.file, new)
+            known = [*_narrowed(known, each)]
+    return known
+
+
+def _narrowed(changes: Iterable[str], known: _KnownOfFile) -> Iterator[str]:
+    """The changes with what a build takes of a file in place of all that it says."""
+    for change in changes:
+        table, _, name = key_of(change).partition(".settings.")
+        if not isinstance(change, Change) or f"{table}.settings" != known.place or not name:
+            yield change
+        elif (value := known.settings.get(setting_name(name))) is not None:
+            yield change if value == change.value else Change(change.key, value)
 
 
 def with_products(study: Study, account: str | None) -> Study:
@@ -137,18 +234,24 @@ def with_products(study: Study, account: str | None) -> Study:
     return with_names(study, products)
 
 
-def require_unlike(study: Study) -> None:
-    """UsageError: arms that no one named are equal, so that there is nothing to weigh."""
-    equal = [arm for arm in study.arms if arm.role and _bare(arm) == _bare(study.control)]
+def require_unlike(study: Study, control: str | None = None, arm: str | None = None) -> None:
+    """UsageError: arms that no one named are equal, so that there is nothing to weigh; and whatever
+    their names where a file (`--control`, `--arm`) says what one of them is."""
+    by_file = bool(_conf_file(control) or _conf_file(arm))
+    bare = _bare(study, study.control)
+    equal = [each for each in study.arms if (each.role or by_file) and _bare(study, each) == bare]
     if equal:
         raise UsageError(
             f"arm and control are equal: study {study.name} has nothing to weigh",
-            detail=_EQUAL.get(study.name, "Same build, same settings, same data."),
+            detail=_OF_FILES
+            if by_file
+            else _EQUAL.get(study.name, "Same build, same settings, same data."),
             hint=f"Say what differs: {_differing(study)}. Equal arms are a question of their own: "
             "steelyard weigh aa",
         )
 
 
+_OF_FILES = "Nothing is left of the file, or both have the same settings."
 _EQUAL = {
     "builds": "Both are one directory.",
     "addresses": "Both are one address.",
@@ -166,8 +269,9 @@ def _differing(study: Study) -> str:
     return "--set arm.settings.NAME=VALUE"
 
 
-def _bare(arm: Arm) -> Arm:
-    """An arm without its name, its directory and its address in one form."""
+def _bare(study: Study, arm: Arm) -> Arm:
+    """An arm without its name, with all settings that it runs with, its directory and its address
+    in one form."""
     from steelyard.engines.postgres.libpq.connection_words import connection_words
     from steelyard.engines.sqlserver.uri import is_sqlserver
 
@@ -175,7 +279,8 @@ def _bare(arm: Arm) -> Arm:
     address = arm.address
     if address is not None and not is_sqlserver(address):
         address = json.dumps(connection_words(address), sort_keys=True)
-    settings = {name.lower(): value.strip() for name, value in sorted(arm.settings.items())}
+    own = sorted(study.settings_of(arm).items())
+    settings = {name.lower(): value.strip() for name, value in own}
     bare = {"name": "", "role": "", "against": None, "bindir": directory, "address": address}
     return arm.model_copy(update={**bare, "settings": settings})
 
@@ -203,7 +308,7 @@ def ablation_changes(options: TuneOptions, overrides: Sequence[str]) -> list[str
     changes: list[str] = [] if options.memory is None else [Change("memory", options.memory)]
     changes += _of_ablation(options, "control", study.control)
     for arm in study.arms:
-        changes += _of_ablation(options, f"arm.{arm.name}", arm)
+        changes += _of_ablation(options, arm_key(study, arm), arm)
     return [*changes, *overrides]
 
 

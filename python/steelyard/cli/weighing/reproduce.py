@@ -225,10 +225,23 @@ def resume_reproduction(folder: Path, account: str | None, *, as_json: bool) -> 
     are read."""
     campaign = REPETITION.open(folder, account)
     plan = campaign.plan()
+    _require_steps(plan["name"], plan["steps"])
     steps, account = plan["steps"].items(), account or plan["account"]
     left = [arguments for name, arguments in steps if _outcome(folder / name) is None]
     fetch_engines(missing_engines(left, account), account)
     _go_on(campaign, as_json=as_json)
+
+
+def _require_steps(name: str, begun: Iterable[str]) -> None:
+    """StudyError: the study has no step any more that its repetition was begun with."""
+    steps = {step.name: step for step in read_reproduction(name).steps}
+    lost = next((step for step in begun if step not in steps), None)
+    if lost is not None:
+        raise StudyError(
+            f'{name} has no step "{lost}", with which this repetition was begun',
+            detail=f"It has {', '.join(steps)}: it was changed since, or is another version's.",
+            hint=f"Begin anew: {shlex.join(('steelyard', 'reproduce', name))}",
+        )
 
 
 def completed_outcomes(folder: Path, study: Reproduction) -> dict[str, Verdict | Swept]:

@@ -31,6 +31,7 @@ from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.model.units import counted, format_bytes, format_percent
 from steelyard.record.verdict import Verdict
 from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
+from steelyard.study.change import key_of
 from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
 from steelyard.tuning.profile.advice import TuningProfile
@@ -172,6 +173,14 @@ def _best(field: Field, plan: SearchPlan, campaign: Campaign) -> BestCandidate:
 def _study_without_arms(request: SearchRequest) -> Study:
     changes = changes_of(request.overrides, request.budget, None, None)
     study = read_study(request.study, changes)
+    of_arms = next((key for key in map(key_of, changes) if f"{key}.".startswith("arm.")), None)
+    if of_arms is not None:
+        raise UsageError(
+            f'override "{of_arms}" has no effect: a search weighs candidates of its own in place '
+            "of the arms",
+            hint="What they are weighed against is the control: --set control.KEY=VALUE. What the "
+            "first candidate is: --profile, --work.",
+        )
     if study.is_external:
         raise UsageError(
             f'cannot search at an address: candidates of study "{study.name}" are servers that are '

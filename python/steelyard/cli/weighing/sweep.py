@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steelyard.cli.command_line import say
 from steelyard.cli.options.address_options import require_agreed
-from steelyard.cli.options.arm_options import require_unlike
+from steelyard.cli.options.arm_options import require_unlike, with_known_changes
 from steelyard.cli.options.study_resolution import resolve_arms, with_data
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
@@ -26,6 +26,7 @@ from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Sw
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.report.tables import amount
+from steelyard.running.layouts.choice import require_effect
 from steelyard.study.change import Change, says_key, short_key
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -33,7 +34,7 @@ from steelyard.study.sweep import Sweep, read_sweep
 from steelyard.verdict.swept import swept
 from steelyard.wording.sweep_sentences import reading
 from steelyard.workloads.loading.imported_data import drop_backup, without_backup
-from steelyard.workloads.reading.resolved import resolve_workload
+from steelyard.workloads.reading.resolved import resolve, resolve_workload
 
 SWEEP = CampaignKind("a sweep", SWEEP_FILE, ("weigh",))
 
@@ -109,6 +110,8 @@ class SweepRequest:
     as_json: bool
     agreed: bool = False
     """To write at an address."""
+    arms: tuple[str | None, str | None] = (None, None)
+    """The values of `--control` and `--arm`."""
 
 
 def begin_sweep(request: SweepRequest) -> None:
@@ -124,7 +127,8 @@ def begin_sweep(request: SweepRequest) -> None:
             f'cannot sweep "{sweep.key}": its values may be passwords, keys or tokens',
             detail="They would stand in the record.",
         )
-    _require_a_difference(request.study, sweep, request.changes)
+    _require_a_difference(request, sweep, request.changes)
+    _require_effect(request.study, sweep, request.changes)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     order = list(range(len(sweep.values)))
     random.Random(f"{seed}/sweep").shuffle(order)
@@ -136,9 +140,13 @@ def begin_sweep(request: SweepRequest) -> None:
             for name, value in first.source.model_dump(exclude_none=True).items()
             if name != "beneath"  # every point's study has it from the built-in one
         ]
-        if len({arm.version for arm in first.every_arm}) == 1 and not _names_version(request):
-            changes.append(Change("version", first.control.version))  # that of the data
+        if _are_of_the_datas_version(first) and not _names_version(request):
+            changes.append(Change("version", first.control.version))
     changes += _common_names(sweep, changes, first, request)
+    if any(request.arms):
+        points = [partial(sweep.overrides, value=value) for value in sweep.values]
+        changes = with_known_changes(request.study, changes, points, *request.arms, request.account)
+        _require_a_difference(request, sweep, changes)
     plan = SweepPlan(
         key=sweep.key,
         values=sweep.values,
@@ -154,12 +162,20 @@ def begin_sweep(request: SweepRequest) -> None:
     _go_on(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
 
 
-def _require_a_difference(study: str, sweep: Sweep, changes: Sequence[str]) -> None:
+def _are_of_the_datas_version(study: Study) -> bool:
+    """Whether all arms have the version of the data, and one of them no directory of its own."""
+    versions = {arm.version for arm in study.every_arm}
+    return len(versions) == 1 and any(arm.bindir is None for arm in study.every_arm)
+
+
+def _require_a_difference(request: SweepRequest, sweep: Sweep, changes: Sequence[str]) -> None:
     """UsageError: the arms are equal at every value, so that no point has anything to weigh."""
+    assert request.study is not None  # the caller refuses where there is none
     equal: UsageError | None = None
     for value in sweep.values:
         try:
-            require_unlike(read_study(study, sweep.overrides(changes, value)))
+            study = read_study(request.study, sweep.overrides(changes, value))
+            require_unlike(study, *request.arms)
         except StudyError:  # one that is wrong says so when it is weighed
             continue
         except UsageError as refusal:
@@ -174,6 +190,26 @@ def _require_a_difference(study: str, sweep: Sweep, changes: Sequence[str]) -> N
         )
     if equal is not None:
         raise equal
+
+
+def _require_effect(study: str, sweep: Sweep, changes: Sequence[str]) -> None:
+    """StudyError: a change, or what is swept, counts at no value in the layout that is chosen."""
+    refusals = dict[str, StudyError]()
+    for value in sweep.values:
+        overrides = sweep.overrides(changes, value)
+        try:
+            point = resolve_workload(read_study(study, overrides))
+            resolve(point.workload, point.engine)
+        except SteelyardError:  # one that is wrong says so when it is weighed
+            continue
+        try:
+            require_effect(point, overrides)
+        except StudyError as refusal:
+            refusals[refusal.primary] = refusal
+        else:
+            return
+    if len(refusals) == 1:
+        raise next(iter(refusals.values()))
 
 
 _OF_ALL_ARMS = ("settings.", "version", "directory", "wal_directory")

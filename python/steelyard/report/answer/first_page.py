@@ -18,6 +18,8 @@ from steelyard.report.incidents import interruption_text
 from steelyard.report.layouts.shown_layout import shown_layout
 from steelyard.report.source import PageSource
 from steelyard.report.tables import forecast_text
+from steelyard.study.budget import BUDGETS
+from steelyard.study.change import key_of
 from steelyard.wording.contrast_text import reading_text
 
 Rows = tuple[tuple[str, str], ...]
@@ -221,6 +223,10 @@ _MOST_MINUTES = 7 * 24 * 60
 """The longest budget that is accepted."""
 
 
+_VALUED = ("--budget", "--seed", "--set")
+_LENGTHS = frozenset(f"budget.{key}" for key in BUDGETS)
+
+
 def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
     """A command as it was typed, with another budget, without its seed, and with further options;
     empty: it is none."""
@@ -229,12 +235,14 @@ def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
     except ValueError:
         return ""
     retained: list[str] = []
-    skip = False
-    for argument in arguments:
-        option = argument.partition("=")[0]
-        if not skip and option not in ("--budget", "--seed"):
-            retained.append(argument)
-        skip = not skip and argument in ("--budget", "--seed")
+    while arguments:
+        option, joined, value = arguments[0].partition("=")
+        count = 1 if joined or option not in _VALUED else 2
+        words, arguments = arguments[:count], arguments[count:]
+        # What --set says of a length counts more than --budget.
+        is_length = option == "--set" and key_of(value if joined else words[-1]) in _LENGTHS
+        if option not in ("--budget", "--seed") and not is_length:
+            retained += words
     if retained[:2] != ["steelyard", "weigh"]:
         return ""
     further = [option for option in options if option not in retained]
