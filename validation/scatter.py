@@ -30,6 +30,7 @@ from validation.weigh_command import environment_of, machine_of, revision, run_w
 
 RESULTS = Results(FOLDER / "scatter.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "scatter.md"
+FORM = folded.Form(most_cells=24)
 EPOCHS = 40
 WORDS = (
     *("aa", "--seed", "40", "--budget", "5m"),
@@ -161,7 +162,7 @@ def main() -> int:
 
 def files() -> dict[Path, str]:
     """The page and its tables, as the results have them."""
-    return folded.files_of(PAGE, page(list(RESULTS), list(CONDITIONS)))
+    return folded.files_of(PAGE, page(list(RESULTS), list(CONDITIONS)), FORM)
 
 
 if __name__ == "__main__":

@@ -139,7 +139,8 @@ def test_live_weighings_are_counted_by_machine_with_their_bounds(tmp_path: Path)
     elsewhere = weighed("alike", 0.0, 1.0, 0.0, "equivalent")
     elsewhere["machine"] = {**elsewhere["machine"], "kernel": "Linux 7"}
     text = lived.section(results(tmp_path, "live", [*lines, elsewhere]))
-    assert "Equal arms told apart: **1 of 5**, not yet measured: 55 of 60" in text
+    assert text.count("Equal arms told apart:") == 1
+    assert "Equal arms told apart: **1 of 6**, not yet measured: 54 of 60" in text
     assert "Truth covered, pooled over the doubled work: **1 of 2**" in text
     assert (
         "| twice 3 % | 2 of 20 | -2.91 | -1.49 ± 0.35 | 1 of 2 | 100 % | processor 1, none 1 | 70 |"
@@ -147,7 +148,17 @@ def test_live_weighings_are_counted_by_machine_with_their_bounds(tmp_path: Path)
     )
     assert "difference of equal arms: **1 of 2**, not yet measured: 58 of 60" in text
     assert "| stall | 0 of 10 | not yet measured |" in text
-    assert text.count("### On ") == 2
+    assert text.count("### On 2 processors") == 2
+    assert "### On several of these machines, together" in text
+
+
+def test_what_one_machine_has_weighed_whole_is_said_of_it_alone(tmp_path: Path) -> None:
+    lines = [weighed("alike", 0.1, 1.0, 0.0, "inconclusive") for _ in range(KINDS["alike"])]
+    elsewhere = weighed("alike", 0.0, 1.0, 0.0, "equivalent")
+    elsewhere["machine"] = {**elsewhere["machine"], "kernel": "Linux 7"}
+    text = lived.section(results(tmp_path, "live", [*lines, elsewhere]))
+    assert "Equal arms told apart: **0 of 60**, all are done" in text
+    assert "together" not in text.partition("### On ")[2]
 
 
 def test_equal_arms_for_two_minutes_are_said_to_have_settled_or_not(tmp_path: Path) -> None:

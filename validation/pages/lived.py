@@ -83,16 +83,35 @@ def section(results: Results) -> str:
     machines = list(by_machine(results))
     if not machines:
         parts.append(f"Not yet measured: 0 of {sum(KINDS.values())} weighings.")
+    every, shared = {weighing["kind"] for weighing in results}, _shared_kinds(machines)
     for machine, weighings in machines:
-        elsewhere = {weighing["kind"] for weighing in results} - {
-            weighing["kind"] for weighing in weighings
-        }
-        parts += [f"### On {machine_words(machine)}", _of_machine(weighings, elsewhere)]
+        elsewhere = every - {weighing["kind"] for weighing in weighings}
+        parts += [f"### On {machine_words(machine)}", _of_machine(weighings, elsewhere, shared)]
+    if shared:
+        together = [weighing for weighing in results if weighing["kind"] in shared]
+        parts += [
+            "### On several of these machines, together",
+            _of_machine(together, set(KINDS) - shared),
+        ]
     return "\n\n".join(parts)
 
 
-def _of_machine(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
-    """`elsewhere`: kinds that other machines have weighed, and this one has not."""
+def _shared_kinds(machines: Sequence[tuple[Json, Sequence[Json]]]) -> set[str]:
+    """Kinds of which several machines have weighed a part each, and none has weighed all."""
+    counts = [Counter(weighing["kind"] for weighing in weighings) for _, weighings in machines]
+    return {
+        kind
+        for kind, planned in KINDS.items()
+        if sum(kind in count for count in counts) > 1
+        and all(count[kind] < planned for count in counts)
+    }
+
+
+def _of_machine(
+    weighings: Sequence[Json], elsewhere: Collection[str], shared: Collection[str] = ()
+) -> str:
+    """`elsewhere`: kinds that other machines have weighed, and this one has not; `shared`: those of
+    which it has a part, whose bounds are of all machines together."""
     kinds = [kind for kind in KINDS if kind not in elsewhere]
     kinds += sorted({weighing["kind"] for weighing in weighings} - set(KINDS))
     rows = [
@@ -106,7 +125,7 @@ def _of_machine(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     sentence = (
         f"Measured from {dates[0]} to {dates[-1]}, version {versions}{_conditions(weighings)}."
     )
-    return "\n\n".join([sentence, _bounds(weighings, elsewhere), table(head, rows)])
+    return "\n\n".join([sentence, _bounds(weighings, {*elsewhere, *shared}), table(head, rows)])
 
 
 def _conditions(weighings: Sequence[Json]) -> str:

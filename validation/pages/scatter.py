@@ -13,6 +13,7 @@ import numpy as np
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.reproductions.reproduction import machine_words
 from validation.cases.virtual import Question, VirtualWeighing, planned
+from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table
 from validation.proportion import Proportion
 
@@ -208,7 +209,8 @@ def _nested(results: Sequence[Json]) -> str:
         ]
         for result in results
     ]
-    return table(["condition", "epochs", "of", "whole", "slices", "within", "restart"], rows)
+    head = ["condition", "epochs", "of", "whole", "slices", "within", "restart"]
+    return WHOLE + table(head, rows)
 
 
 def _reduced(results: Sequence[Json], plain: Sequence[Epochs]) -> str:

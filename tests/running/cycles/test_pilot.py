@@ -129,7 +129,10 @@ def test_pools_that_the_file_of_the_datas_server_sets_need_their_room(
     sample = SimpleNamespace(memory_available_bytes=24 << 30)
     setup: Any = SimpleNamespace(
         own_slots=SimpleNamespace(arms=arms),
-        study=SimpleNamespace(workload=SimpleNamespace(clients=1)),
+        study=SimpleNamespace(
+            workload=SimpleNamespace(clients=1),
+            every_arm=[SimpleNamespace(name=name, servers=1) for name in arms],
+        ),
         laboratory=SimpleNamespace(host=SimpleNamespace(sample=lambda: sample)),
     )
     runs: Any = {name: SimpleNamespace(file_bytes=20 << 30) for name in arms}

@@ -183,7 +183,7 @@ def with_known_changes(
     refuses: they are left out of all, so that every one has the same arms, and are said. A point
     that is wrong, or has no build, says so when it is weighed."""
     known = [*changes]
-    said = set[tuple[Path, str]]()
+    printed = set[tuple[Path, str]]()
     for overrides_at in points:
         overrides = overrides_at(known)
         try:
@@ -192,8 +192,8 @@ def with_known_changes(
         except SteelyardError:
             continue
         for each in every:
-            new = [gone for gone in each.left_out if (each.file, gone.what) not in said]
-            said |= {(each.file, gone.what) for gone in new}
+            new = [gone for gone in each.left_out if (each.file, gone.what) not in printed]
+            printed |= {(each.file, gone.what) for gone in new}
             _say_left_out(each.file, new)
             known = [*_narrowed(known, each)]
     return known

@@ -149,8 +149,8 @@ def headings_with_arms(
             corrected[c] = replace(corrected[c], rest=corrected[base].rest)
     for c, column in columns.items():
         role = corrected[c].role
-        beside = role is Role.COST and len(arms) > 1
-        if beside and not any(_could_be_arms(column, columns[a]) for a in arms):
+        is_cost = role is Role.COST and len(arms) > 1
+        if is_cost and not any(_could_be_arms(column, columns[a]) for a in arms):
             raise _doubt(table, c, "measured beside them")
         if role not in _DOUBTFUL or c in computed or c in bounds:
             continue

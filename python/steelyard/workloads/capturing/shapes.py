@@ -288,8 +288,8 @@ _MADE = {"CreateStmt": "relation", "ViewStmt": "view", "CreateSeqStmt": "sequenc
 
 def _temporary(statement: Any) -> str | None:
     into = getattr(statement, "into", None) or getattr(statement, "intoClause", None)
-    made = getattr(statement, _MADE.get(type(statement).__name__, ""), None)
-    relation, on_commit = made, getattr(statement, "oncommit", None)
+    relation = getattr(statement, _MADE.get(type(statement).__name__, ""), None)
+    on_commit = getattr(statement, "oncommit", None)
     if into is not None:
         relation, on_commit = into.rel, into.onCommit
     if relation is None or not (relation.relpersistence == "t" or relation.schemaname == "pg_temp"):

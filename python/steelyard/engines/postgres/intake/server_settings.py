@@ -143,8 +143,8 @@ def _of_alter_system(main: Path, reader: ConfigurationReader, settings: Mapping[
         with suppress(EngineError):  # not read, and so not known to say anything
             if is_file(automatic):
                 others = ConfigurationReader(_owner(main)).settings(automatic)
-        kept = neutralise(others).settings
-        if names := [printable(name) for name in kept if settings.get(name) != kept[name]]:
+        own = neutralise(others).settings
+        if names := [printable(name) for name in own if settings.get(name) != own[name]]:
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             where = printable(str(automatic.absolute()))
             return (

@@ -114,8 +114,8 @@ class DumpedTables:
         text = statement.text
         if statement.begins("ALTER", "TABLE") and (attached := _ATTACHED.match(text)):
             parent, child = attached.groups()
-        elif (made := _NAME.match(text)) and (of := _PARTITION_OF.match(text, made.end())):
-            parent, child = of[1], made[1]
+        elif (name := _NAME.match(text)) and (of := _PARTITION_OF.match(text, name.end())):
+            parent, child = of[1], name[1]
         else:
             return
         self._parents[child[:_LONGEST_NAME_BYTES]] = parent[:_LONGEST_NAME_BYTES]
