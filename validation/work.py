@@ -72,11 +72,17 @@ def _spread(
     progress: Progress,
     most_seconds: float | None,
 ) -> int:
-    """Hand out the cases one by one, as processors come free; how many had to wait."""
+    """Hand out the cases one by one, as processors come free; how many had to wait.
+
+    KeyboardInterrupt: Ctrl-C, after what was under way has ended and is kept.
+    """
     queue, under_way = list(reversed(waiting)), dict[Future[Mapping[str, Any]], Case]()
-    with _ends_at_ctrl_c(progress.processors) as pool:
+    with (
+        _noted_interrupt() as interrupt,
+        ProcessPoolExecutor(progress.processors, initializer=_leave_interrupts) as pool,
+    ):
         while queue or under_way:
-            while queue and len(under_way) < progress.processors:
+            while queue and len(under_way) < progress.processors and not interrupt:
                 if _too_late(queue[-1], progress, most_seconds):
                     break
                 case = queue.pop()
@@ -88,23 +94,33 @@ def _spread(
                 case = under_way.pop(future)
                 results.add(case.key, {"code": code, **future.result()})
                 progress.finished(case, len(queue) + len(under_way))
+    if interrupt:
+        raise KeyboardInterrupt
     return len(queue)
 
 
 @contextmanager
-def _ends_at_ctrl_c(processors: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of which what is under way ends, and nothing else is begun, when this process is
-    interrupted.
+def _noted_interrupt() -> Iterator[list[int]]:
+    """SIGINT joins the list, instead of an exception wherever this process is; the second one is
+    obeyed at once.
 
-    Ctrl-C inside of `submit` can leave a case with the pool that no worker is ever given, and a
-    pool waits for all of its cases, unless they are cancelled.
+    An exception between the lock of a pool's queue and what is done with it leaves the queue locked
+    for good, and the pool waits for a worker that waits for the queue.
     """
-    with ProcessPoolExecutor(processors, initializer=_leave_interrupts) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    received: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    restored = signal.SIG_DFL if before is None else before
+
+    def note(number: int, frame: object) -> None:
+        received.append(number)
+        signal.signal(signal.SIGINT, restored)
+
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield received
+    finally:
+        signal.signal(signal.SIGINT, restored)
 
 
 def _leave_interrupts() -> None:
