@@ -37,6 +37,7 @@ FACTORS = {
     "effects": [{**RANGE, "factors": ["a", "b"], "p_value": 0.0123, "verdict": "matters"}],
     "simple_effects": [{**RANGE, "factor": "a", "by": "b", "level": "on"}],
 }  # fmt: skip
+NAMES = ("checksums by clients", "factorial")
 FACTORIAL = {
     "contrasts": [{"threats": [{"name": "drift"}]}, {"threats": [{"name": "drift"}]}],
     "factors": FACTORS, "whole_seconds": 1500.0, "layout": "slices",
@@ -49,7 +50,7 @@ def line(record: Path, key: str, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_sweep_has_a_row_a_point_and_the_reason_of_one_that_failed(tmp_path: Path) -> None:
-    text = page([line(tmp_path, "checksums by clients", {"sweep": SWEEP})], list(WEIGHINGS))
+    text = page([line(tmp_path, "checksums by clients", {"sweep": SWEEP})], NAMES)
     assert "> by clients, off against on: as said." in text
     assert "| 8 | off against on | −4.1 % | [−6.0, unbounded] % | slower | 12 | processor |" in text
     assert "256: no room." in text

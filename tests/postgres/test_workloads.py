@@ -147,6 +147,8 @@ def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
     assert wal["arm_value"] < 1_000
     [contrast] = verdict["contrasts"]
     assert contrast["verdict"] != "invalid", contrast["threats"]
+    plan = Record(weighing.record).read("plan.json")
+    assert plan["epoch_ns"] == 2 * 2 * plan["slice_ns"]  # blocks, arms: no share of the budget
 
 
 @pytest.mark.long

@@ -38,6 +38,21 @@ def test_every_claim_is_held_against_what_was_read_of_its_step() -> None:
                 assert len(list(agreement(alone, told))) == 1, (name, step.name, claim)
 
 
+MOST_TIMES_LONGER = 1.5
+"""A small machine takes so many times as long as another."""
+
+
+def test_no_step_takes_much_longer_than_it_says() -> None:
+    lines = {line["key"]: line for line in reproductions.RESULTS}
+    steps = {
+        f"{name}/{step.name}": step for name in names() for step in read_reproduction(name).steps
+    }
+    for key in steps.keys() & lines.keys():
+        line = lines[key]
+        seconds = line["swept"]["seconds"] if "swept" in line else line["verdict"]["whole_seconds"]
+        assert seconds <= 60 * steps[key].minutes * MOST_TIMES_LONGER, key
+
+
 @pytest.mark.parametrize("name", names())
 def test_a_page_is_what_the_results_say(name: str) -> None:
     assert not outdated(reproductions.files(read_reproduction(name), reproductions.RESULTS)), HOW

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from steelyard.study.design import (
     balanced_orders,
     block_count,
+    counted_epochs,
     draw_design,
     epochs_for,
     first_look,
@@ -106,3 +107,19 @@ def test_longer_epochs_leave_twice_the_warm_up_and_are_never_under_eight(
     assert (longer.epochs, longer.epoch_ns) == (epochs, study.budget.measuring // epochs)
     assert longer.first_look == first_look(epochs)
     assert epochs in (8, planned.epochs) or longer.epoch_ns >= 2 * warmup_s * 10**9
+
+
+@given(st.floats(0.01, 1000), st.integers(20, 3600))
+def test_epochs_of_executions_are_as_many_as_the_budget_has_room_for(
+    epoch_s: float, budget_s: int
+) -> None:
+    counted = "budget.counted={each = 1, blocks = 12}"
+    study = read_study("settings", [f"budget.measuring={budget_s}s", counted])
+    planned, epoch_ns = draw_design(study, 1, "foreground"), round(epoch_s * 1e9)
+    epochs = counted_epochs(planned, study, epoch_ns)
+    assert 10 <= epochs <= planned.epochs
+    assert epochs % 2 == 0
+    assert epochs == 10 or epochs * epoch_ns <= study.budget.measuring
+    assert epochs == planned.epochs or (epochs + 2) * epoch_ns > study.budget.measuring
+    own = read_study("settings", ["budget.epochs=24", counted])
+    assert counted_epochs(draw_design(own, 1, "foreground"), own, epoch_ns) == 24

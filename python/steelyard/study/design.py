@@ -109,6 +109,15 @@ def longer_epochs(design: Design, study: Study, warmup_ns: int) -> int:
     return min(design.epochs, max(LEAST_EPOCHS, 2 * (fit // 2)))
 
 
+def counted_epochs(design: Design, study: Study, epoch_ns: int) -> int:
+    """The number of epochs, each of which its executions cut to `epoch_ns` of load: the study's
+    own, else as many as the budget has room for: even, and no fewer than FEWEST_EPOCHS."""
+    if study.budget.epochs is not None:
+        return design.epochs
+    fit = study.budget.measuring // max(1, epoch_ns)
+    return min(design.epochs, max(FEWEST_EPOCHS, 2 * (fit // 2)))
+
+
 def first_look(epochs: int) -> int | None:
     """n1 = max(8, ⌈2N/3⌉), where it lies before N; else there is one look only."""
     early = max(8, math.ceil(2 * epochs / 3))

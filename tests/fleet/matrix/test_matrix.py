@@ -168,6 +168,7 @@ def test_a_password_in_a_key_that_is_set_is_refused_here(tmp_path: Path) -> None
         ('studies = ["aa", "aa"]', 'two weighings would be named "aa-any-1"'),
         ("studies = [", "invalid TOML"),
         ('studies = ["aa"]\nversions = ["17"]\nset = ["version=18"]', "same thing twice"),
+        ('studies = ["aa"]\nset = ["price=1/h"]\n[prices]\nany = "2/h"', "same thing twice"),
     ],
 )
 def test_what_is_wrong_in_a_matrix_is_named(tmp_path: Path, text: str, words: str) -> None:

@@ -73,6 +73,9 @@ PROGRAMS = [
     *(f"mysql -uroot -p{quote}a {T}{quote} d && make" for quote in ("'", '"', '\\"')),
     *(f"mydumper -u u -p {T}", f"mongodump -u u -p {T} -d d", f"mongosh -p'{T}'"),
     *(f"redis-cli -h h -a {T} ping", f"sqlcmd -S h -U sa -P {T}", f"sqlcmd -U sa -P'{T}' -Q x"),
+    *(f"bcp d.dbo.t out f -S h -U sa -P{T} -c", f"freebcp d..t in f -U sa -P '{T}'"),
+    *(f"mysqlsh bob:{T}@h:3306/d --sql", f"mysqlsh --sql --uri 'bob:{T}@h'"),
+    *(f"sqlplus -S scott/{T}@//h/d", f"sqlplus scott/{T}", f"expdp userid=scott/{T} dumpfile=a"),
     *(f"ldapsearch -x -D cn=a -w {T}", f"docker login -u u -p {T} r", f"podman login r -p={T}"),
     *(f"openssl enc -d {o}pass:{T} -in x" for o in ("-pass ", "-passin ", "-passout=", "-pass '")),
     *(f"openssl enc -k {T} -in x", f"openssl enc -aes-256-cbc -K {T} -iv 0"),
@@ -149,6 +152,13 @@ CALLS = [
     f"SELECT http_header('Authorization', 'ApiKey {T}')",
     f"SELECT DECRYPTBYKEYAUTOCERT(CERT_ID('c'), N'{T}', a) FROM u",
     f"SELECT VALIDATE_PASSWORD_STRENGTH('{T}')",
+    f"SELECT aws_s3.table_import_from_s3('t', '', '(format csv)', 'b', 'k', 'r', 'A', '{T}', '')",
+    f"EXEC sp_addlogin 'bob', '{T}', 'db'",
+    f"EXEC master..sp_addlogin bob, N'it''s {T}'",
+    f"exec sp_addlogin @loginame = N'bob', @x = 0x01, @y = '{T}'",
+    f"EXECUTE sp_password NULL, /* new */ '{T}', 'bob'",
+    f"EXEC sp_addlinkedsrvlogin 'srv', false, NULL, 'bob', \"{T}\"",
+    f"EXEC('sp_setapprole ''role'', ''{T}'', 1')",
 ]
 SERVERS = [
     f'LOG:  parameter "archive_command" changed to "curl -H "a: {T}" -u a:{T}"',
@@ -216,6 +226,8 @@ HARMLESS = [
     "docker run -p 3306:3306 mysql:8 && docker run --name mysql -p127.0.0.1:3306:3306 x",
     "docker run --name mysql -p3306:3306 -d x; podman run -p 1:1 x",
     "mongodump -p -d d; sqlcmd -S h -E -Q x; redis-cli -h h -n 0; ldapsearch -x -W",
+    "mysqlsh --sql bob@h:3306 -e x; sqlplus /nolog; sqlplus / as sysdba; bcp d..t out f -T -c",
+    "EXEC sp_addlogin bob, NULL; sp_addlogin failed, says the log",
     "curl -fsSL -o build/u https://h:8080/x && curl --user-agent Mozilla/5.0 https://h",
     "openssl enc -d -pass env:VARIABLE -in x; openssl x509 -in a -noout; openssl s_client -k",
 ]

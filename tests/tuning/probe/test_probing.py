@@ -15,6 +15,7 @@ from steelyard.model.errors import EngineError, UsageError
 from steelyard.record.machine.drive_health import DriveHealth
 from steelyard.record.machine.probe import LOG_PATH, RANDOM_READ, SEQUENTIAL_READ, Probe
 from steelyard.report.charts.latency import picture_of, write_picture
+from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.devices import Devices
 from steelyard.tuning.probe import probing
 from steelyard.tuning.probe.probing import ProbeRequest, last_probe, probe, save_probe
@@ -167,6 +168,25 @@ def test_where_more_seconds_are_named_it_says_beforehand_how_long_it_takes(
         "takes up to 12 min 17 s",
         f"will not be kept for `tune` and later weighings: {unmapped.unmapped}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "cut"), [(None, False), (1 << 30, False), (3_900_000_001, False), (64 << 30, True)]
+)
+def test_where_less_is_probed_with_than_was_named_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: int | None, cut: bool
+) -> None:
+    words: list[str] = []
+
+    def stop(directory: Path) -> None:
+        raise EngineError("before anything is written")
+
+    monkeypatch.setattr(probing, "private_place", stop)
+    monkeypatch.setattr(probing, "find_fio", lambda: probing.Fio("fio", "fio-3"))
+    monkeypatch.setattr(probing, "space", lambda path: Space(100 << 30, 200 << 30))
+    with pytest.raises(EngineError):
+        probe(tmp_path, ProbeRequest(size_bytes=asked), words.append)
+    assert words[0].startswith("probes with 4032 MB, not 64 GB: ") == cut
 
 
 def test_the_table_says_when_it_was_measured_and_how_long_ago_that_was() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pglast import parse_sql
+from pglast.parser import scan
 
 from steelyard.cli.views.workload_view import capture_lines, captured_json
 from steelyard.engines.postgres.sql.capture_source import ColumnStatistics, CountedStatement
@@ -22,6 +24,7 @@ from steelyard.workloads.capturing.parameter_columns import (
     mix_of_counted,
     parameter_columns,
 )
+from steelyard.workloads.capturing.shapes import _levels, shape_of
 from steelyard.workloads.capturing.writing import write_workload
 
 COLUMNS = (
@@ -114,6 +117,69 @@ def test_the_column_of_a_value_is_found(
     found = parameter_columns(text)
     assert found is not None
     assert dict(found.columns) == dict(columns)
+
+
+CHAINS = {
+    "added": ("SELECT $1", " + $1", ""),
+    "joined": ("SELECT a", " || a", ""),
+    "cast": ("SELECT $1", "::int", ""),
+    "of rows": ("INSERT INTO t SELECT $1, $2", " UNION ALL SELECT $1, $2", ""),
+    "of tables": ("SELECT 1 FROM t", " JOIN u USING (a, b)", ""),
+    "in brackets": ("SELECT 1, (2, 3 + ($1", " - f(1, 2)", "))"),
+    "of conditions": ("SELECT 1 FROM t WHERE a", " IS NOT NULL", ""),
+}
+
+
+@pytest.mark.parametrize(("beginning", "more", "end"), CHAINS.values(), ids=CHAINS)
+def test_a_long_chain_of_operators_is_read_and_none_ends_the_process(
+    beginning: str, more: str, end: str
+) -> None:
+    assert parameter_columns(f"{beginning}{3000 * more}{end}") is not None
+    assert shape_of(f"{beginning}{3000 * more}{end}") is not None
+    assert parameter_columns(f"{beginning}{60_000 * more}{end}") is None
+    assert shape_of(f"{beginning}{60_000 * more}{end}") is None
+
+
+def test_long_lists_are_no_chains() -> None:
+    rows = ", ".join(["(-1::int, coalesce(1 + 2, - 3) || 'a')"] * 3000)
+    assert shape_of(f"INSERT INTO t VALUES {rows}") is not None
+    conditions = " OR ".join(["a IS NULL AND (b = -1 OR c <> 'x'::text)"] * 3000)
+    assert shape_of(f"SELECT 1 FROM t WHERE {conditions}") is not None
+
+
+LEAVES = st.sampled_from(["1", "$1", "a.b", "'x'", "f(a, 1)", "ARRAY[1, 2]", "x[1]"])
+TERMS = st.recursive(
+    LEAVES,
+    lambda terms: st.one_of(
+        st.builds("{} {} {}".format, terms, st.sampled_from(["+", "-", "||", "*", "%"]), terms),
+        st.builds("({}, {})".format, terms, terms),
+        st.builds("({})".format, terms),
+        st.builds("f({}, {})".format, terms, terms),
+        st.builds("({})::int".format, terms),
+        st.builds("({} IS NOT NULL AND {} OR NOT {})".format, terms, terms, terms),
+        st.builds("CASE WHEN {} THEN {} ELSE {} END".format, terms, terms, terms),
+        st.builds("(SELECT {} FROM t JOIN u USING (a) UNION SELECT {})".format, terms, terms),
+        st.builds("ARRAY[{}, - {}]".format, terms, terms),
+    ),
+    max_leaves=30,
+)
+
+
+@given(TERMS)
+def test_no_tree_is_deeper_than_its_tokens_say(term: str) -> None:
+    parsed = parse_sql(f"SELECT {term}")
+    assert _chain(parsed[0].stmt) <= 1 + _levels(scan(f"SELECT {term}"))
+
+
+def _chain(node: object) -> int:
+    """Nodes of operators on the longest way down."""
+    if isinstance(node, tuple):
+        return max(map(_chain, node), default=0)
+    names = getattr(node, "__slots__", None) or ()
+    counts = type(node).__name__ in (
+        *("A_Expr", "TypeCast", "CollateClause", "NullTest", "JoinExpr", "SelectStmt"),
+    )
+    return counts + max((_chain(getattr(node, name, None)) for name in names), default=0)
 
 
 def test_values_follow_the_statistics_of_their_columns() -> None:

@@ -174,11 +174,13 @@ def read_matrix(file: Path) -> ReadMatrix:
             f'{file}: "prices": "{unknown[0]}" is none of the kinds of host',
             hint=f"Kinds: {', '.join(matrix.kinds)}.",
         )
-    if matrix.versions and "version" in map(key_of, matrix.set):
-        raise StudyError(
-            f'{file}: "versions" and "version" in "set" say the same thing twice',
-            hint="Leave one of them out.",
-        )
+    by_key = {"version": (matrix.versions, "versions"), "price": (matrix.prices, "prices")}
+    for key, (values, name) in by_key.items():
+        if values and key in map(key_of, matrix.set):
+            raise StudyError(
+                f'{file}: "{name}" and "{key}" in "set" say the same thing twice',
+                hint="Leave one of them out.",
+            )
     cells = tuple(_cells(matrix, file.parent))
     names = [cell.name for cell in cells]
     twice = next((name for name in names if names.count(name) > 1), None)

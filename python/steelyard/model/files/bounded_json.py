@@ -71,7 +71,7 @@ def parse_json(content: bytes | str) -> Any:
         raise
     except ValueError as reason:
         raise JsonError(_in_words(reason)) from reason
-    _require_shallow(value)
+    require_shallow(value)
     return value
 
 
@@ -97,7 +97,8 @@ def _in_words(reason: ValueError) -> str:
     return "an integer has more than 4,300 digits"
 
 
-def _require_shallow(value: Any) -> None:
+def require_shallow(value: Any) -> None:
+    """JsonError: a value is nested deeper than MOST_LEVELS."""
     level = [value]
     for _ in range(MOST_LEVELS + 1):
         level = [

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from steelyard.model.secrets.named_secrets import without_named
 from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
-from steelyard.model.secrets.secret_values import GAP, LEFT_OUT, hide, literal_end
+from steelyard.model.secrets.secret_values import GAP, LEFT_OUT, doubled_end, hide, literal_end
 
 _ACCESS = re.compile(r"://[^\s:/@\[?#]*+:")
 _PORT = re.compile(r"\d{1,5}(?:\W|\Z)")
@@ -20,6 +20,14 @@ _SCHEME = re.compile(r"[A-Za-z][\w+.-]*$")
 _LONE_USER = re.compile(r"(https?://)(?!…@)[^\s/?#@\"'<>:]{1,2000}+@", re.IGNORECASE)
 _ORACLE = re.compile(
     r"(\bjdbc:oracle:\w{1,20}:[^\s/@]{0,128}+/)(?!…@)[^\s@]{1,256}+@", re.IGNORECASE
+)
+_ORACLE_LOGIN = re.compile(
+    rf"(\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|&]{{0,300}}?\s(?:\w{{1,20}}=)?['\"]?[\w$#]{{1,63}}+/)"
+    rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=[@\s'\"]|\Z)"
+)
+_MYSQLSH_LOGIN = re.compile(
+    r"(\bmysqlsh\b[^\n|&]{0,300}?[\s=]['\"]?[^\s:/@'\"=-][^\s:/@'\"=]{0,63}+:)"
+    rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=@)"
 )
 _IDENTIFIED = re.compile(
     rf"\bidentified\b{GAP}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?(?:by|as|using)\b{GAP}"
@@ -50,7 +58,7 @@ _PROGRAM = re.compile(
     r"(?P<mysql>mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?"
     r"|mariadb(?:-[a-z]{1,9})?|(?:maria|xtra)backup)"
     r"|(?P<mongo>my(?:dumper|loader)|mongo[a-z]{0,7})|(?P<redis>redis-(?:cli|benchmark))"
-    r"|(?P<sqlcmd>sqlcmd)|(?P<ldap>ldap[a-z]{3,9})|(?P<openssl>openssl)"
+    r"|(?P<sqlcmd>sqlcmd|osql|tsql|(?:free)?bcp)|(?P<ldap>ldap[a-z]{3,9})|(?P<openssl>openssl)"
     r"|(?P<login>(?:docker|podman)\s[^\n|&]{0,40}?\blogin))(?=\s)|\b(?P<curl>curl)\b"
 )
 """Programs that take a password in a word that names none. A folder (-I/usr/include/mysql) is no
@@ -87,12 +95,22 @@ _INSERTED = re.compile(
 )
 _CIPHER = re.compile(
     r"\b(?:pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|(?:(?:aes|des)_)?(?:en|de)crypt(?:_iv)?|crypt"
-    r"|hmac|crypto_\w{1,40}|decryptbykeyauto\w{1,9}|account_add|validate_password_strength)"
+    r"|hmac|crypto_\w{1,40}|decryptbykeyauto\w{1,9}|account_add|validate_password_strength"
+    r"|table_import_from_s3|query_export_to_s3)"
     r"\s{0,3}(?=\()",
     re.IGNORECASE,
 )
 """Functions of pgcrypto, pgsodium, MySQL, SQL Server and Azure with a key or a password among their
-arguments, at no name."""
+arguments, at no name; of aws_s3 too, which takes keys by their place."""
+_PROCEDURE = re.compile(
+    r"\bsp_(?:addlogin|password|add(?:linkedsrv|remote)login|setapprole|addapprole|approlepassword)"
+    r"\b",
+    re.IGNORECASE,
+)
+"""Procedures of SQL Server with a password among their arguments, which stand in no parentheses."""
+_ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
+_NO_TEXT = re.compile(r"[\w@.$-]{0,128}+")
+_COMMA = re.compile(rf"{GAP},")
 _CALL = re.compile(r"(?<![\w.])[\w.]{1,200}+(?=\()")
 """A function, perhaps with its schema."""
 _NO_LITERAL = re.compile(r"[^'\"$()]+")
@@ -113,7 +131,9 @@ def redact_forms(text: str) -> str:
         text = _without_access(text)
         text = _LONE_USER.sub(rf"\1{LEFT_OUT}@", text)
     text = _ORACLE.sub(rf"\1{LEFT_OUT}@", text)
-    text = _without_passwords_of_accounts(text)
+    for pattern in (_ORACLE_LOGIN, _MYSQLSH_LOGIN):
+        text = pattern.sub(rf"\1{LEFT_OUT}", text)
+    text = _without_passwords_of_accounts(_without_arguments(text))
     text = _without_keys(_without_inserted(text))
     text = without_named(_without_rows(text))
     text = _without_options(text)
@@ -213,6 +233,40 @@ def _without_keys(text: str) -> str:
                 parts.append(arguments)
         text = "".join([*parts, text[at:]])
     return text
+
+
+def _without_arguments(text: str) -> str:
+    """Without the literals among the arguments of procedures that take a password at no name."""
+    parts, at = list[str](), 0
+    while (match := _PROCEDURE.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        start = _past(_ARGUMENT, text, at)
+        while True:
+            literal = _literal_argument(text, start)
+            hidden = None if literal is None else hide(text, start, literal)
+            end = literal or _past(_NO_TEXT, text, start)
+            parts += [text[at:start], hidden.mark if hidden else text[start:end]]
+            at = end
+            comma = _COMMA.match(text, at)
+            if comma is None:
+                break
+            start = _past(_ARGUMENT, text, comma.end())
+    return "".join([*parts, text[at:]])
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    assert match is not None  # it may be empty
+    return match.end()
+
+
+def _literal_argument(text: str, at: int) -> int | None:
+    """Past a literal, also one within a literal; None where none begins."""
+    end = literal_end(text, at)
+    if end == at + 2 and text[end : end + 1].isalnum():
+        return doubled_end(text, at)
+    return end
 
 
 @lru_cache(maxsize=10_000)

@@ -22,6 +22,7 @@ _HINTS = (
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
     *("salt", "pepper", "curl ", "row contains", "copy ", "line "),
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
+    *("sp_", "bcp ", "osql ", "tsql ", "sqlplus", "sqlldr", "expdp", "impdp", "_s3"),
     *("docker ", "podman ", "openssl", "crypt", "hmac", "account_add"),
 )
 """Of a text without any of these nothing can be left out: most texts end here."""

@@ -35,7 +35,7 @@ from steelyard.running.measuring.observation import WaitSampling
 from steelyard.running.preparing.setup import Setup
 from steelyard.running.stopwatch import Progress
 from steelyard.study.budget import FixedCount
-from steelyard.study.design import FEWEST_EPOCHS, Design
+from steelyard.study.design import FEWEST_EPOCHS, Design, counted_epochs
 from steelyard.study.study import Study
 
 PILOT = -2
@@ -136,13 +136,14 @@ def pilot_counted(setup: Setup, counted: FixedCount, progress: Progress) -> Choi
     visit_ns = _mean_visit_ns(lines)
     control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
     why = f"{counted.each} executions of each client: the study says so"
+    warmup, blocks = counted_blocks(study, counted)
     return setup.choices(
         slice_ns=Reasoned(visit_ns, why),
         placement=setup.place(share),
         upkeep=_upkeep(study),
         visit_ns=visit_ns,
-        warmup_ns=counted_blocks(study, counted)[0] * len(design.arms) * visit_ns,
-        epochs=design.epochs,
+        warmup_ns=warmup * len(design.arms) * visit_ns,
+        epochs=counted_epochs(design, study, blocks * len(design.arms) * visit_ns),
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(

@@ -54,6 +54,9 @@ def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
     counted, cells = study.budget.counted, study.factorial
+    counted_ns = 0
+    if counted is not None:
+        counted_ns = counted_blocks(study, counted)[1] * len(design.arms) * choices.visit_ns
     plan = Plan(
         format=FORMAT,
         weighing=secrets.token_hex(8),
@@ -69,7 +72,7 @@ def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,
         judged=study.decision.judged,
-        epoch_ns=design.epoch_ns,
+        epoch_ns=counted_ns or design.epoch_ns,
         blocks_per_epoch=(
             counted_blocks(study, counted)[1]
             if counted is not None

@@ -160,6 +160,11 @@ def probe(directory: Path, wish: ProbeRequest, say: Say) -> Probe:
     size_bytes = size_to_use(directory, wish.size_bytes)
     fio, beneath, drives = find_fio(), devices_beneath(directory), read_drives(directory)
     timestamp = datetime.now(UTC).isoformat(timespec="seconds")
+    if wish.size_bytes is not None and size_bytes + (1 << 20) <= wish.size_bytes:
+        say(
+            f"probes with {format_bytes(size_bytes)}, not {format_bytes(wish.size_bytes)}: with "
+            f"its log at most a tenth of what is free, and {format_bytes(MOST_BYTES)}"
+        )
     say(f"takes up to {format_duration((longest_s + LONGEST_S) * NS_PER_S)}")
     if beneath.unmapped:
         say(f"will not be kept for `tune` and later weighings: {beneath.unmapped}")

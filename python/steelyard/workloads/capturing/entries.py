@@ -207,7 +207,7 @@ def format_of(head: Sequence[str], prefix: str | None = None) -> Format | None:
 def _is_object(line: str) -> bool:
     try:
         return isinstance(json.loads(line), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.mix import MOST_VALUES, Mix, TransactionKind
-from steelyard.workloads.capturing.shapes import Shape, shape_of
+from steelyard.workloads.capturing.shapes import Shape, parsed_statements, shape_of
 from steelyard.workloads.capturing.transactions import SESSION, first_word
 from steelyard.workloads.capturing.workers import is_of_node
 
@@ -58,14 +58,8 @@ class ParameterColumns:
 
 def parameter_columns(text: str) -> ParameterColumns | None:
     """Of one statement; None: it cannot be parsed, or is several."""
-    from pglast import parse_sql
-    from pglast.parser import ParseError
-
-    try:
-        parsed = parse_sql(text)
-    except ParseError:
-        return None
-    if len(parsed) != 1:
+    parsed = parsed_statements(text)
+    if parsed is None or len(parsed) != 1:
         return None
     finder = _Finder()
     finder.visit(parsed[0].stmt)
@@ -75,6 +69,9 @@ def parameter_columns(text: str) -> ParameterColumns | None:
 
 _Reference = tuple[str | None, str | None, str]
 """Schema and table or alias, where they are said, and column."""
+
+
+_END_OF_QUERY = object()
 
 
 class _Finder:
@@ -87,24 +84,28 @@ class _Finder:
         """Of the queries around a node, the innermost last, what they call their tables."""
 
     def visit(self, node: Any) -> None:
-        """Into a node and everything beneath it."""
-        kind = type(node).__name__
-        if kind in _QUERIES:
-            self._scopes.append({})
-            for table in _own_tables(node):  # FOR UPDATE OF names one again, by its alias
-                self._scopes[-1].setdefault(_name_in(table), _table(table))
-        if kind == "RangeVar":
-            self.tables.append(_table(node))
-        elif kind == "A_Expr":
-            self._expression(node)
-        elif kind == "InsertStmt":
-            self._insert(node)
-        elif kind == "UpdateStmt":
-            self._assignments(node.relation, node.targetList or ())
-        for inner in _beneath(node):
-            self.visit(inner)
-        if kind in _QUERIES:
-            self._scopes.pop()
+        """Into a node and everything beneath it, however deep."""
+        waiting = [node]
+        while waiting:
+            inner = waiting.pop()
+            if inner is _END_OF_QUERY:
+                self._scopes.pop()
+                continue
+            kind = type(inner).__name__
+            if kind in _QUERIES:
+                waiting.append(_END_OF_QUERY)
+                self._scopes.append({})
+                for table in _own_tables(inner):  # FOR UPDATE OF names one again, by its alias
+                    self._scopes[-1].setdefault(_name_in(table), _table(table))
+            if kind == "RangeVar":
+                self.tables.append(_table(inner))
+            elif kind == "A_Expr":
+                self._expression(inner)
+            elif kind == "InsertStmt":
+                self._insert(inner)
+            elif kind == "UpdateStmt":
+                self._assignments(inner.relation, inner.targetList or ())
+            waiting.extend(_beneath(inner))
 
     def _refer(self, value: Any, reference: _Reference) -> None:
         """The parameters that are a value meet a column."""
@@ -153,12 +154,14 @@ class _Finder:
 
 def _own_tables(query: Any) -> Iterator[Any]:
     """The tables that a query names, but not those of queries within it."""
-    for inner in _beneath(query):
+    waiting = _beneath(query)
+    while waiting:
+        inner = waiting.pop()
         name = type(inner).__name__
         if name == "RangeVar":
             yield inner
         elif name not in _QUERIES:
-            yield from _own_tables(inner)
+            waiting.extend(_beneath(inner))
 
 
 def _table(relation: Any) -> TableName:
@@ -191,24 +194,25 @@ def _column(node: Any) -> _Reference | None:
 def _parameters(node: Any) -> Iterator[int]:
     """Numbers of the parameters that are the value of a node, or one of a few that it may have: not
     those from which it is computed, or of another type."""
-    name = type(node).__name__
-    if name == "ParamRef":
-        yield node.number
-    elif isinstance(node, tuple | list) or name in ("CoalesceExpr", "MinMaxExpr"):
-        for inner in node if isinstance(node, tuple | list) else node.args:
-            yield from _parameters(inner)
-    elif name == "CaseExpr":
-        yield from _parameters([*(when.result for when in node.args), node.defresult])
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        name = type(inner).__name__
+        if name == "ParamRef":
+            yield inner.number
+        elif isinstance(inner, tuple | list):
+            waiting.extend(reversed(inner))
+        elif name in ("CoalesceExpr", "MinMaxExpr"):
+            waiting.extend(reversed(inner.args))
+        elif name == "CaseExpr":
+            waiting.append([*(when.result for when in inner.args), inner.defresult])
 
 
-def _beneath(node: Any) -> Iterator[Any]:
-    if isinstance(node, tuple | list):
-        yield from (child for child in node if child is not None)
-        return
-    for name in getattr(node, "__slots__", ()) or ():
-        value = getattr(node, name, None)
-        if isinstance(value, tuple | list) or hasattr(value, "__slots__"):
-            yield value
+def _beneath(node: Any) -> list[Any]:
+    """Lists and nodes directly beneath a node, the last first."""
+    if not isinstance(node, tuple | list):
+        node = [getattr(node, name, None) for name in getattr(node, "__slots__", ()) or ()]
+    return [v for v in reversed(node) if isinstance(v, tuple | list) or hasattr(v, "__slots__")]
 
 
 ROWS = 1000

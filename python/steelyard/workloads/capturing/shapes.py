@@ -24,6 +24,17 @@ _OPERANDS = _LITERALS | {_PARAMETER, "IDENT", "UIDENT", "ASCII_41", "ASCII_93"}
 """Tokens after which a minus subtracts."""
 _SEMICOLON, _MINUS, _NATIONAL = "ASCII_59", "ASCII_45", "NCHAR"
 _ESCAPES, _UNICODE, _TEXT = "UESCAPE", "USCONST", "SCONST"
+_DEEPEST = 4000
+"""Levels of a tree, which is read by recursion, on the stack of the processor: UNION ALL fills
+8 MiB between 5,000 and 20,000."""
+_COMBINED = {"UNION", "INTERSECT", "EXCEPT", "JOIN"}
+_CHAINED = {
+    *("Op", "OPERATOR", "TYPECAST", "COLLATE", "AT", "IS", "ISNULL", "NOTNULL"),
+    *("ASCII_37", "ASCII_42", "ASCII_43", "ASCII_45", "ASCII_47", "ASCII_94"),  # % * + - / ^
+}
+_UNCHAINED = {_SEMICOLON, "ASCII_44", "AND", "OR"}
+"""Between members of a list, or of one level of a tree."""
+_OPENING, _CLOSING = {"ASCII_40", "ASCII_91", "CASE"}, {"ASCII_41", "ASCII_93", "END_P"}
 _LONG, _REMEMBERED, _REMEMBERED_LONG = 4096, 20_000, 64
 """Characters of a long text; how many of the others, and of these, are read once."""
 
@@ -101,6 +112,59 @@ def require_pglast() -> None:
         ) from error
 
 
+def parsed_statements(text: str) -> tuple[Any, ...] | None:
+    """The trees of a text's statements; None: it cannot be parsed, or a chain of operators in it is
+    so long that the parser, which knows no bound, would end this process."""
+    from pglast import parse_sql
+    from pglast.parser import ParseError, scan
+
+    try:
+        if len(text) > 2 * _DEEPEST and _levels(scan(text)) > _DEEPEST:
+            return None
+        return tuple(parse_sql(text))
+    except ParseError:
+        return None
+
+
+@dataclass
+class _Group:
+    """What stands between two brackets, or in a whole text."""
+
+    combined: int = 0
+    chained: int = 0
+    inner: int = 0
+    """Levels of the deepest group since the last comma."""
+    deepest: int = 0
+    """Levels of a member that has ended."""
+
+    @property
+    def levels(self) -> int:
+        return self.combined + max(self.deepest, self.chained + self.inner)
+
+    def end_member(self) -> None:
+        self.deepest = max(self.deepest, self.chained + self.inner)
+        self.chained = self.inner = 0
+
+
+def _levels(tokens: Sequence[Any]) -> int:
+    """At most so many levels has a tree of operators and brackets."""
+    groups = [_Group()]
+    for name in (token.name for token in tokens):
+        group = groups[-1]
+        if name in _OPENING:
+            groups.append(_Group())
+        elif name in _CLOSING and len(groups) > 1:
+            groups.pop()
+            groups[-1].inner = max(groups[-1].inner, group.levels + 1)
+        elif name in _UNCHAINED:
+            group.end_member()
+        elif name in _COMBINED:
+            group.combined += 1
+        elif name in _CHAINED:
+            group.chained += 1
+    return groups[0].levels
+
+
 _Reading = tuple[Shape, tuple[str, ...]]
 
 
@@ -121,13 +185,12 @@ def _of_long(text: str) -> _Reading | None:
 
 
 def _parsed(text: str) -> _Reading | None:
-    from pglast import parse_sql
     from pglast.parser import ParseError, fingerprint, scan
 
+    parsed = parsed_statements(text)
+    if parsed is None or len(parsed) != 1:
+        return None
     try:
-        parsed = parse_sql(text)
-        if len(parsed) != 1:
-            return None
         mark = fingerprint(text)
         tokens = scan(text)
     except ParseError:

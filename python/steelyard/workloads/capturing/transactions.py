@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from steelyard.workloads.capturing.leading_words import ending_words, is_local, leading_words
 from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.shapes import parsed_statements
 from steelyard.workloads.capturing.statements import Event, LoggedStatement, SessionEnd
 
 MOST_LENGTH = 16 << 20
@@ -156,15 +156,8 @@ _PARSED = {
 @functools.lru_cache(100)
 def _steps(text: str) -> tuple[str, ...]:
     """Of each statement of a message; none: it cannot be parsed."""
-    from pglast import parse_sql
-    from pglast.parser import ParseError
-
-    try:
-        parsed: list[Any] = [raw.stmt for raw in parse_sql(text)]
-    except ParseError:
-        return ()
     steps = []
-    for statement in parsed:
+    for statement in (raw.stmt for raw in parsed_statements(text) or ()):
         transactional = type(statement).__name__ == "TransactionStmt"
         step = _PARSED.get(statement.kind.name, "") if transactional else ""
         steps.append("" if step == "end" and statement.chain else step)

@@ -95,6 +95,8 @@ def test_a_file_that_cannot_be_read_is_named_with_its_line_and_never_quoted(tmp_
         "include ''\n": "line 1 includes nothing",
         "include '.'\n": "not a regular file",
         f"include '{shadow}'\n": "line 1 is no setting",
+        "\ufeffjit = on\n": "begins with a byte order mark",
+        "\ufeff# comment\n": "begins with a byte order mark",
     }.items():
         with pytest.raises(EngineError, match=words) as refused:
             read(tmp_path, text)
@@ -117,6 +119,15 @@ def test_an_option_file_of_another_server_is_called_so(
     with pytest.raises(EngineError, match="is no setting") as refused:
         read(tmp_path, text)
     assert advice in str(refused.value.hint)
+
+
+def test_a_byte_order_mark_is_taken_out_by_the_command_that_is_advised(tmp_path: Path) -> None:
+    with pytest.raises(EngineError) as refused:
+        read(tmp_path, "\ufeffjit = off\ngeqo = on\n")
+    assert refused.value.hint is not None
+    command = refused.value.hint.partition(": ")[2].removesuffix("> FILE")
+    clean = subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+    assert read(tmp_path, clean) == {"jit": "off", "geqo": "on"}
 
 
 def test_files_without_end_are_refused_at_once(tmp_path: Path) -> None:

@@ -201,6 +201,18 @@ def test_a_file_without_an_object_is_refused(tmp_path: Path) -> None:
         entries(tmp_path, jsonlog(1, "select 1") + csv(2, "select 2") * 9)
 
 
+@pytest.mark.parametrize("levels", [201, 5000])
+@pytest.mark.parametrize("place", ['{{"detail": {}}}\n', '{{"x": [1, {}]}}\n', "{}\n"])
+def test_values_within_each_other_are_one_entry_that_is_not_whole(
+    tmp_path: Path, levels: int, place: str
+) -> None:
+    for deep in ("[" * levels + "]" * levels, '{"a":' * levels + "1" + "}" * levels):
+        if place == "{}\n" and deep.startswith("["):
+            continue  # a list over several lines
+        text = jsonlog(1, "select 1") + place.format(deep) + jsonlog(2, "select 2")
+        assert outcomes(tmp_path, text) == {CUT: 1, CAPTURED: 2}
+
+
 def journal(line: str | None, how: str = "text", **fields: object) -> str:
     """A record of `journalctl -o json`; a line is null, text, or its bytes in an encoding."""
     as_bytes = line is not None and how != "text"

@@ -7,10 +7,12 @@ error: its owner may have named any file of this machine.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import pwd
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -152,6 +154,13 @@ class ConfigurationReader:
         self._left_bytes -= len(content)
         if self._left_bytes < 0:
             raise _unread(file, f"it is longer than {MOST_BYTES >> 20} MB")
+        if content.startswith(codecs.BOM_UTF8):
+            raise _unread(
+                file,
+                "it begins with a byte order mark",
+                "A server takes it for letters of the first name: "
+                f"sed '1s/^\\xef\\xbb\\xbf//' {shlex.quote(str(file))} > FILE",
+            )
         self.files.append(file)
         return content.decode("utf-8", errors="surrogateescape")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.bounded_json import require_shallow
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import (
     LogEntry,
@@ -52,6 +53,8 @@ _COMPARED, _MOST_TURNED = 1000, 1_000_000
 
 _PART_BYTES = 16_384
 """Docker cuts longer lines."""
+_DECODER = json.JSONDecoder()
+_BLANKS = re.compile(r"[ \t\r\n]*")
 _NEXT = re.compile(r"^(?=\{)", re.MULTILINE)
 
 Record = LogEntry | LogLine
@@ -97,12 +100,14 @@ def _is_laid_out(first: str) -> bool:
     return text.startswith("{") and text.endswith(("{", "[", ",")) and _value(text) is None
 
 
-def _value(text: str) -> Any:
-    """None: it is no value."""
+def _value(text: str, at: int = 0) -> Any:
+    """That of a text from a place on; None: it is none, or nested too deep."""
     try:
-        return json.loads(text)
-    except ValueError:
+        value, end = _DECODER.raw_decode(text, _BLANKS.match(text, at).end())  # type: ignore[union-attr]
+        require_shallow(value)
+    except (ValueError, RecursionError):
         return None
+    return value if _BLANKS.fullmatch(text, end) else None
 
 
 def _of_text(path: Path, text: str) -> Iterator[Any]:
@@ -111,19 +116,21 @@ def _of_text(path: Path, text: str) -> Iterator[Any]:
 
     UsageError: what is cut off has many entries.
     """
-    decoder, at = json.JSONDecoder(), 0
-    in_list = text.lstrip().startswith("[")
+    at, in_list = 0, text.lstrip().startswith("[")
     while True:
         while at < len(text) and text[at] in " \t\r\n,[]":
             at += 1
         if at >= len(text):
             return
         try:
-            value, at = decoder.raw_decode(text, at)
-            yield value
-            continue
-        except ValueError:
+            value, value_end = _DECODER.raw_decode(text, at)
+            require_shallow(value)
+        except (ValueError, RecursionError):
             after = _NEXT.search(text, at + 1)
+        else:
+            yield value
+            at = value_end
+            continue
         end = len(text) if after is None or in_list else after.start()
         if max(text.count(f'"{name}"', at, end) for name in _TEXTS) > 1:
             line = text.count("\n", 0, at) + 1
@@ -187,7 +194,7 @@ def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
             yield value
         elif line.startswith("{"):
             # What is cut off without a line feed has the next one behind it.
-            later = (_value(line[at.start() :]) for at in re.finditer(r'(?!^)\{"', line))
+            later = (_value(line, at.start()) for at in re.finditer(r'(?!^)\{"', line))
             inner = next((value for value in later if isinstance(value, Mapping)), None)
             yield _cut(line)
             if inner is not None:
