@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.model.units import percent_of_log
-from steelyard.reproductions.reproduction import machine_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.alternated import CONDITIONS, EPOCHS_EACH, LAYOUTS, PAIRS, PGLZ
 from validation.pages.table import paragraph, table
 from validation.results import Results
@@ -40,8 +40,7 @@ def section(results: Results, by_hand: Results) -> str:
     parts = [head, text]
     if len(lines) < expected:
         parts.append(f"Not yet measured: {expected - len(lines)} of {expected} weighings.")
-    machines = {machine_words(line["machine"]) for line in lines}
-    parts.append(f"Measured on {'; '.join(sorted(machines))}.")
+    parts.append(f"Measured on {machines_words(line['machine'] for line in lines)}.")
     parts.append(
         table(
             ["machine", "layout", "epochs", "sd, %", "95 %", "minutes"],

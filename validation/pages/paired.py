@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.reproductions.reproduction import machine_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.pages.table import paragraph, table
 from validation.results import Results
 
@@ -112,8 +112,7 @@ def section(results: Results) -> str:
     measured = sessions(results)
     if not measured:
         return "\n\n".join([*head, "Not yet measured."])
-    machines = sorted({machine_words(session.weighing["machine"]) for session in measured})
-    sentence = f"Measured on {'; '.join(machines)}."
+    sentence = f"Measured on {machines_words(each.weighing['machine'] for each in measured)}."
     return "\n\n".join([*head, sentence, _table(measured)])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.model.units import NS_PER_S
-from steelyard.reproductions.reproduction import machine_words
+from steelyard.reproductions.reproduction import machines_words
 from steelyard.running.layouts.choice import LAYOUTS, choose_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
@@ -62,12 +62,10 @@ def questions(results: Sequence[Json]) -> str:
         ]
         for study in studies
     ]
-    machines = {
-        machine_words(result["machine"]) for result in by_key.values() if "machine" in result
-    }
+    machines = [result["machine"] for result in by_key.values() if "machine" in result]
     parts = [table(_HEAD, rows)]
     if machines:
-        parts.append(f"Read on: {'; '.join(sorted(machines))}.")
+        parts.append(f"Read on: {machines_words(machines)}.")
     commands = [_command(by_key[s.name]) for s in studies if s.name in by_key]
     changed = [f"`{command}`" for name, command in commands if command != f"steelyard weigh {name}"]
     if changed:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from steelyard.reproductions.reproduction import machine_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.cases.controls import CONTROLS
 from validation.cases.controls import WEIGHINGS as CONTROL_WEIGHINGS
 from validation.cases.replay import EPOCHS, SCHEMES, WEIGHINGS
@@ -56,7 +56,7 @@ def _words(traces: Sequence[Trace], results: Sequence[Json]) -> str:
     return f"""
         Weighings of equal arms on real servers (`steelyard weigh aa --budget 30s`, select-only, 8
         clients) are kept slice by slice in `validation/traces/`: {", ".join(parts)}, on
-        {"; ".join(machine_words(json.loads(machine)) for machine in sorted(machines))}. From them
+        {machines_words(map(json.loads, sorted(machines)))}. From them
         {WEIGHINGS:,} virtual weighings a row are cut and judged as above. {schemes}. Effects are
         added to d. Given the traces the virtual weighings are independent; the intervals say how
         well the share on *these* traces is known. Code and traces: {code}.

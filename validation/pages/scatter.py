@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.rule import VerdictKind
-from steelyard.reproductions.reproduction import machine_words
+from steelyard.reproductions.reproduction import machines_words
 from validation.cases.virtual import Question, VirtualWeighing, planned
 from validation.pages.folded import WHOLE
 from validation.pages.table import paragraph, table
@@ -194,8 +194,8 @@ def page(results: Sequence[Json], expected: Sequence[str]) -> str:
     parts += ["## Slot, order, machine", paragraph(_PLACES).strip(), _places(results)]
     parts += ["## What five minutes see", paragraph(_POWER).strip(), _power(results)]
     parts += ["## How to repeat this", *map(_command, results)]
-    machines = sorted({machine_words(result["machine"]) for result in results})
-    return "\n\n".join([*parts, f"Measured on {'; '.join(machines)}."]) + "\n"
+    machines = machines_words(result["machine"] for result in results)
+    return "\n\n".join([*parts, f"Measured on {machines}."]) + "\n"
 
 
 def _nested(results: Sequence[Json]) -> str:

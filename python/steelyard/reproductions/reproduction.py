@@ -226,15 +226,22 @@ def _refusal(file: Path, failure: ValidationError) -> StudyError:
 
 def machine_words(machine: Mapping[str, Any]) -> str:
     """The machine of an environment.json: processors, memory, kernel."""
+    return f"{_hardware_words(machine)}, {machine['kernel']}"
+
+
+def _hardware_words(machine: Mapping[str, Any]) -> str:
     processors = len(machine["allowed_processors"])
     memory_gb = machine["memory_bytes"] / 1e9
     virtual = ", virtual" if machine.get("virtual") else ""
     return (
-        f"{processors} processors ({machine['processor']}{virtual}), {memory_gb:.0f} GB of memory, "
-        f"{machine['kernel']}"
+        f"{processors} processors ({machine['processor']}{virtual}), {memory_gb:.0f} GB of memory"
     )
 
 
 def machines_words(machines: Iterable[Mapping[str, Any]]) -> str:
-    """Every machine once, in the order in which they come."""
-    return "; ".join(dict.fromkeys(map(machine_words, machines)))
+    """Every machine once, in the order in which they come; one whose kernel alone is another has
+    that kernel."""
+    kernels: dict[str, dict[str, None]] = {}
+    for machine in machines:
+        kernels.setdefault(_hardware_words(machine), {})[machine["kernel"]] = None
+    return "; ".join(f"{hardware}, {', '.join(names)}" for hardware, names in kernels.items())

@@ -22,7 +22,8 @@ _ORACLE = re.compile(
     r"(\bjdbc:oracle:\w{1,20}:[^\s/@]{0,128}+/)(?!…@)[^\s@]{1,256}+@", re.IGNORECASE
 )
 _ORACLE_LOGIN = re.compile(
-    rf"(\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|&]{{0,300}}?\s(?:\w{{1,20}}=)?['\"]?[\w$#]{{1,63}}+/)"
+    rf"(\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|&]{{0,300}}?\s(?:\w{{1,20}}=)?['\"]?"
+    rf"[\w$#]{{1,63}}+/)"
     rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=[@\s'\"]|\Z)"
 )
 _MYSQLSH_LOGIN = re.compile(

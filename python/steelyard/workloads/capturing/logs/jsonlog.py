@@ -102,8 +102,10 @@ def _is_laid_out(first: str) -> bool:
 
 def _value(text: str, at: int = 0) -> Any:
     """That of a text from a place on; None: it is none, or nested too deep."""
+    blanks = _BLANKS.match(text, at)
+    assert blanks is not None  # there may be none
     try:
-        value, end = _DECODER.raw_decode(text, _BLANKS.match(text, at).end())  # type: ignore[union-attr]
+        value, end = _DECODER.raw_decode(text, blanks.end())
         require_shallow(value)
     except (ValueError, RecursionError):
         return None
