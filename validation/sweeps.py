@@ -22,6 +22,8 @@ from validation.weigh_command import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "sweeps-and-factors.md"
+FORM = folded.Form(leave=("factor",))
+"""What a factor does at each level of the others is a file."""
 SEED = ("--seed", "16")
 WEIGHINGS: Mapping[str, Sequence[str]] = {
     "checksums by clients": ("checksums", "--sweep", "workload.clients=8,32,256", *SEED),
@@ -53,7 +55,7 @@ def main() -> int:
 
 def files() -> dict[Path, str]:
     """The page and its tables, as the results have them."""
-    return folded.files_of(PAGE, page(list(RESULTS), list(WEIGHINGS)))
+    return folded.files_of(PAGE, page(list(RESULTS), list(WEIGHINGS)), FORM)
 
 
 if __name__ == "__main__":
