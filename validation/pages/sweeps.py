@@ -67,7 +67,7 @@ def _swept(line: Json) -> list[str]:
         for contrast in point.get("contrasts", ())
     ]
     failed = [f"{p['value']}: {p['failed']}." for p in sweep["points"] if "failed" in p]
-    sentence = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes, all in all."
+    sentence = f"{paragraph(_SWEEP).strip()} {sweep['seconds'] / 60:.0f} minutes."
     return [*_sentences(sweep), table(head, rows), *failed, sentence]
 
 
