@@ -4,8 +4,8 @@
 
 Every weighing is the command that its page shows, with a fixed seed; its result is a line of
 results/sweeps.jsonl, and what has its line is not weighed again. `--adopt` takes the result from a
-record that this very command made. Wants an otherwise idle machine: a quarter of an hour a sweep,
-and half an hour. 5,000 clients take memory for as many backends, about 15 GB.
+record that this very command made. Wants an otherwise idle machine: a quarter of an hour, and
+half an hour for each of the others. 5,000 clients take memory for as many backends: 9 GB.
 """
 
 from __future__ import annotations

@@ -174,11 +174,10 @@ def read_matrix(file: Path) -> ReadMatrix:
             f'{file}: "prices": "{unknown[0]}" is none of the kinds of host',
             hint=f"Kinds: {', '.join(matrix.kinds)}.",
         )
-    by_key = {"version": (matrix.versions, "versions"), "price": (matrix.prices, "prices")}
-    for key, (values, name) in by_key.items():
+    for key, values in (("version", matrix.versions), ("price", matrix.prices)):
         if values and key in map(key_of, matrix.set):
             raise StudyError(
-                f'{file}: "{name}" and "{key}" in "set" say the same thing twice',
+                f'{file}: "{key}s" and "{key}" in "set" say the same thing twice',
                 hint="Leave one of them out.",
             )
     cells = tuple(_cells(matrix, file.parent))

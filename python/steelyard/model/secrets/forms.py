@@ -23,8 +23,7 @@ _ORACLE = re.compile(
 )
 _ORACLE_LOGIN = re.compile(
     rf"(\b(?:sqlplus|sqlldr|expdp|impdp)\b[^\n|&]{{0,300}}?\s(?:\w{{1,20}}=)?['\"]?"
-    rf"[\w$#]{{1,63}}+/)"
-    rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=[@\s'\"]|\Z)"
+    rf"[\w$#]{{1,63}}+/)(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=[@\s'\"]|\Z)"
 )
 _MYSQLSH_LOGIN = re.compile(
     r"(\bmysqlsh\b[^\n|&]{0,300}?[\s=]['\"]?[^\s:/@'\"=-][^\s:/@'\"=]{0,63}+:)"
@@ -132,15 +131,13 @@ def redact_forms(text: str) -> str:
         text = _without_access(text)
         text = _LONE_USER.sub(rf"\1{LEFT_OUT}@", text)
     text = _ORACLE.sub(rf"\1{LEFT_OUT}@", text)
-    for pattern in (_ORACLE_LOGIN, _MYSQLSH_LOGIN):
-        text = pattern.sub(rf"\1{LEFT_OUT}", text)
     text = _without_passwords_of_accounts(_without_arguments(text))
     text = _without_keys(_without_inserted(text))
     text = without_named(_without_rows(text))
     text = _without_options(text)
     text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
     text = _BASIC.sub(_without_basic, text)
-    for pattern in (_SCRAM, _SSHPASS, _OPENSSL, _PRIVATE_KEY):
+    for pattern in (_SCRAM, _SSHPASS, _OPENSSL, _PRIVATE_KEY, _ORACLE_LOGIN, _MYSQLSH_LOGIN):
         text = pattern.sub(rf"\1{LEFT_OUT}", text)
     return text
 

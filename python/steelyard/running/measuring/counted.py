@@ -216,7 +216,7 @@ def pilot_slow(setup: Setup, progress: Progress) -> Choices | None:
     keeping the files equal costs is not looked at. WeighingError: the workload cannot work."""
     study = setup.study
     clients = study.workload.clients_when_slow or study.workload.clients
-    trial = setup.by_count(CountedChoice(each=1, warmup=0, blocks=MOST_TIMED, clients=clients), 0)
+    trial = setup.by_count(CountedChoice(each=1, warmup=0, blocks=MOST_TIMED, clients=clients))
     progress.stage("pilot: time single executions")
     seed, stalls = setup.design.script_seed(TIMED_PILOT), find_stalls(study, None)
     with (

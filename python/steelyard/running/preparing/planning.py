@@ -53,10 +53,8 @@ def write_plan(setup: Setup, choices: Choices, opened: OpenRecord, progress: Pro
 def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
     study, design, workload = setup.study, setup.design, setup.study.workload
     processors = list(setup.laboratory.host.processors())
-    counted, cells = study.budget.counted, study.factorial
-    counted_ns = 0
-    if counted is not None:
-        counted_ns = counted_blocks(study, counted)[1] * len(design.arms) * choices.visit_ns
+    cells = study.factorial
+    blocks, epoch_ns = _blocks_and_load(setup, choices)
     plan = Plan(
         format=FORMAT,
         weighing=secrets.token_hex(8),
@@ -72,14 +70,8 @@ def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
         open_ended=study.decision.open_ended,
         first_verdict=study.decision.first_verdict,
         judged=study.decision.judged,
-        epoch_ns=counted_ns or design.epoch_ns,
-        blocks_per_epoch=(
-            counted_blocks(study, counted)[1]
-            if counted is not None
-            else block_count(
-                choices.load_ns(design.epoch_ns, design.arms), len(design.arms), choices.visit_ns
-            )
-        ),
+        epoch_ns=epoch_ns,
+        blocks_per_epoch=blocks,
         threads=thread_count(study, processors),
         clients=workload.clients,
         processors=tuple(processors),
@@ -102,6 +94,17 @@ def _plan(setup: Setup, choices: Choices, opened: OpenRecord) -> Plan:
         **{name: getattr(choices, name) for name in Choices.model_fields},
     )
     return plan if cells is None else plan.model_copy(update={"factors": FactorsPlan.of(cells)})
+
+
+def _blocks_and_load(setup: Setup, choices: Choices) -> tuple[int, int]:
+    """Blocks of an epoch, and its load in nanoseconds, all arms together."""
+    design, counted = setup.design, setup.study.budget.counted
+    arms, visit_ns = len(design.arms), choices.visit_ns
+    if counted is not None:
+        blocks = counted_blocks(setup.study, counted)[1]
+        return blocks, blocks * arms * visit_ns
+    load_ns = choices.load_ns(design.epoch_ns, design.arms)
+    return block_count(load_ns, arms, visit_ns), design.epoch_ns
 
 
 def _own_data(study: Study) -> dict[str, Any]:

@@ -184,16 +184,11 @@ class Setup:
         was."""
         laid = self.laid_out(choices.chosen_layout).in_epochs(choices.epochs)
         setup, counted = laid, choices.counted
-        return setup if counted is None else setup.by_count(counted, choices.visit_ns)
+        return setup if counted is None else setup.by_count(counted)
 
-    def by_count(self, counted: CountedChoice, visit_ns: int) -> Setup:
-        """The same with slices by executions; `visit_ns`: what one takes."""
-        epoch_ns = counted.blocks * len(self.design.arms) * visit_ns
-        return replace(
-            self,
-            study=as_weighed(self.study, counted),
-            design=replace(self.design, epoch_ns=epoch_ns),
-        )
+    def by_count(self, counted: CountedChoice) -> Setup:
+        """The same with slices by executions."""
+        return replace(self, study=as_weighed(self.study, counted))
 
     @contextmanager
     def laid_arms(self, epoch: int, upkeep: Upkeep) -> Iterator[Slots]:
