@@ -13,13 +13,13 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "target" / "site-source"
 CONFIGURATION = ROOT / "docs" / "site"
 RECORDS = ROOT / "tests" / "records"
 EXAMPLES = ("checksums", "read-after-insert", "queries", "three-arms", "versions")
@@ -143,11 +143,10 @@ Pages as Steelyard writes them, of records that are kept with its tests. Each op
 """
 
 
-def show_examples(site: Path) -> None:
-    """The report of a kept record, and the wall of several, as the program makes them."""
+def show_examples(site: Path, records: Path) -> None:
+    """The report of a kept record, and the wall of several, as the program makes them; `records`:
+    where they are unpacked."""
     folder = site / "examples"
-    records = SOURCE.parent / "site-records"
-    shutil.rmtree(records, ignore_errors=True)
     for name in EXAMPLES:
         with tarfile.open(RECORDS / f"{name}.tar.xz") as archive:
             archive.extractall(records / name / "2026-11-27T120000Z", filter="data")
@@ -200,14 +199,17 @@ def faults_of(site: Path) -> Iterator[str]:
 
 def build(site: Path) -> list[str]:
     """The whole site; what is wrong with it."""
-    lay_out(SOURCE)
-    shutil.rmtree(site, ignore_errors=True)
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
-    done = subprocess.run([*command, "-j", "2", str(SOURCE), str(site)], check=False)
-    if done.returncode:
-        return ["Sphinx refused the pages, as it said above"]
-    shutil.rmtree(site / ".doctrees", ignore_errors=True)
-    show_examples(site)
+    with tempfile.TemporaryDirectory(prefix="steelyard-site-") as name:  # several at once
+        folder = Path(name).resolve()
+        lay_out(folder / "source")
+        shutil.rmtree(site, ignore_errors=True)
+        command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
+        places = [str(folder / "source"), str(site)]
+        done = subprocess.run([*command, "-j", "2", *places], check=False)
+        if done.returncode:
+            return ["Sphinx refused the pages, as it said above"]
+        shutil.rmtree(site / ".doctrees", ignore_errors=True)
+        show_examples(site, folder / "records")
     return list(faults_of(site))
 
 

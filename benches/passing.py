@@ -28,8 +28,8 @@ from pathlib import Path
 from driver_cpu import SETTINGS, server
 
 from steelyard.engines.account import choose_account
-from steelyard.engines.postgres.access.loopback import set_password
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from steelyard.engines.postgres.loopback import set_password
 from steelyard.model.endpoint import Endpoint
 
 MOST_ADDED = 1.5

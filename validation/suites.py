@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from steelyard.analysis.capacity import staircase
+from steelyard.analysis import staircase
 from steelyard.analysis.checks import autocorrelation, drops
 from steelyard.analysis.checks import slots as slot_checks
 from steelyard.analysis.decision import (
@@ -26,7 +26,7 @@ from steelyard.analysis.two_samples import change_points, replicates, trend, unp
 from steelyard.evaluation import rule
 from steelyard.evaluation.threats import cycles as cycle_threats
 from steelyard.evaluation.threats import turns as turn_threats
-from steelyard.foreign.judgement import judge_numbers, level_steps, number_sets, number_threats
+from steelyard.foreign.judgement import judge_numbers, number_sets, number_threats, overview
 from steelyard.model import estimate
 from steelyard.running.measuring import load_watch
 from steelyard.study.design import balanced_orders, first_look
@@ -97,7 +97,7 @@ ROWS: tuple[Any, ...] = (
     *(t_interval, student_t, change_points, trend, estimate, case),
     *(sets.judging_sets, sets._flip_sets, sets.equivalence_set, sets.equivalence_set_open),
     *(looks.Terms.margins, looks.FEWEST_FOR_VERDICT),
-    *(rule.decide, judge_numbers._contrast, judge_numbers._value, level_steps.steps_of),
+    *(rule.decide, judge_numbers._contrast, judge_numbers._value, overview.steps_of),
     *(number_threats._order, number_threats._movement),
 )
 """What judges rows from elsewhere."""

@@ -16,13 +16,9 @@ fuzz_target!(|text: &str| {
     );
     let mut symbols = Symbols::new();
     // Another dialect ends strings, comments and statements elsewhere.
-    let _ = parse_as(
-        Dialect::Mysql,
-        "fuzz",
-        text,
-        &mut Symbols::new(),
-        &["scale"],
-    );
+    for dialect in [Dialect::Mysql, Dialect::SqlServer] {
+        let _ = parse_as(dialect, "fuzz", text, &mut Symbols::new(), &["scale"]);
+    }
     let script = match parse("fuzz", text, &mut symbols, &["scale", "default_seed"]) {
         Ok(script) => script,
         Err(error) => {

@@ -7,13 +7,13 @@ itself needs not is imported when it is first used.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from steelyard.api.reading import read
-    from steelyard.api.weighing import (
+    from steelyard.api import (
         Contrast,
         ContrastEpoch,
         MeasuredSlice,
         WeighedArm,
         Weighing,
+        read,
     )
     from steelyard.model.errors import SteelyardError
     from steelyard.model.estimate import Estimate
@@ -33,9 +33,8 @@ __all__ = [
     "read",
 ]
 _PLACES = {
-    "read": "api.reading",
     **dict.fromkeys(
-        ("Contrast", "ContrastEpoch", "MeasuredSlice", "WeighedArm", "Weighing"), "api.weighing"
+        ("read", "Contrast", "ContrastEpoch", "MeasuredSlice", "WeighedArm", "Weighing"), "api"
     ),
     "SteelyardError": "model.errors",
     "Estimate": "model.estimate",

@@ -321,7 +321,7 @@ def script_statements(
 
     ValueError: the script is wrong (file:line:column: reason, the line, a caret), or an
     expression has no result. `tables`: the rows that it draws from, by name. `dialect`: whose
-    strings, comments and routines it has, "postgres" or "mysql".
+    strings, comments and routines it has: "postgres", "mysql" or "sqlserver".
     """
 
 def check_scripts(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.record.verdict import Verdict
 from steelyard.report.page import write_report
 from steelyard.running.laboratory import Laboratory
-from steelyard.running.layouts.choice import choose
+from steelyard.running.layout_choice import choose
 from steelyard.running.measuring.settling import publish, settle
 from steelyard.running.preparing.inspection import inspect_arms
 from steelyard.running.preparing.planning import recall_choices, write_plan

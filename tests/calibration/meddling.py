@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from postgres.underway import Underway
 from steelyard.engines.account import choose_account
-from steelyard.engines.local.samples import tree
-from steelyard.engines.postgres.processes.process_tree import CLIENT, kind_of
+from steelyard.engines.local.processes import tree
+from steelyard.engines.postgres.process_tree import CLIENT, kind_of
 from steelyard.engines.programs import pin
 from steelyard.model.errors import EngineError
 

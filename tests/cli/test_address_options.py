@@ -276,6 +276,7 @@ def test_a_copy_of_a_server_is_the_servers_accounts(
     with own_cache():
         changes = SourceOptions("host=db1", None, None, True, account).changes([])
         assert any(change.startswith("source.place=") for change in changes)
+        assert 'source.server="host=db1"' in changes
         back_up_whole("host=db1", account, agreed=True)
     assert owners == [choose_account(account)] * 2
 

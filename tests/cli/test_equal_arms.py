@@ -13,6 +13,7 @@ from steelyard.model.errors import StudyError
 from steelyard.study.read import read_study
 
 A = "host=127.0.0.1 port=5432 dbname=shop"
+JIT = ["arm.settings.jit=off"]
 SAME = "dbname=shop  port=5432 host=127.0.0.1"
 
 
@@ -116,7 +117,9 @@ def test_a_setting_that_a_study_has_for_all_may_differ_from_that_of_the_datas_se
         ("checksums", "layout=slices,cycles", ["budget.cycles=10m", "cost=whole"], ""),
         ("checksums", "workload.clients=2,4", ["budget.measuring=5m"], ""),
         ("checksums", "budget.measuring=1m,2m", [], ""),
-        ("checksums", "workload.clients=2,4x,8", ["budget.measuring=5m"], ""),
+        ("queries", "budget.epochs=10,20", ["budget.measuring=5m", *JIT], "budget.measuring"),
+        ("queries", "budget.measuring=2m,5m", ["budget.epochs=10", *JIT], "budget.measuring"),
+        ("queries", "budget.measuring=2m,5m", JIT, ""),
     ],
 )
 def test_what_has_no_effect_at_any_value_of_a_sweep_is_refused(

@@ -12,7 +12,7 @@ from engines.postgres.upgrade.test_outcome import OUTCOME
 from records.conftest import unpack
 from records.test_pairs import with_pair
 from steelyard.cli.command_line import load_command
-from steelyard.cli.commands.clusters.upgrade import _weighed_words
+from steelyard.cli.commands.upgrade import _weighed_words
 from steelyard.cli.views.upgrades.sections import Commands, Section, SectionTable, terminal_text
 from steelyard.cli.weighing.upgrade import (
     OwnWork,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Steelyard
-from steelyard.record.machine.probe import Probe
+from steelyard.record.machine import Probe
 
 QUICK = ("--seconds", "1", "--size", "32MB")
 

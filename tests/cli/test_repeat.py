@@ -263,3 +263,22 @@ def test_a_length_that_a_key_says_is_not_left_above_the_longer_budget(length: li
     command = shlex.join(["steelyard", "weigh", "checksums", *length, *others])
     words = pasted(with_budget(command, "7m"))
     assert words == ["steelyard", "weigh", "checksums", *others, "--budget", "7m"]
+
+
+@pytest.mark.parametrize(
+    ("study", "counted", "stay"),
+    [
+        ("queries", [], False),
+        ("checksums", ["--set", "budget.counted={each = 1, blocks = 12}"], False),
+        ("checksums", [], True),
+        ("sessions", [], True),
+    ],
+)
+def test_so_many_epochs_of_executions_are_not_left_beside_a_longer_budget(
+    study: str, counted: list[str], stay: bool
+) -> None:
+    """Both would be refused: the time says how many epochs there are."""
+    epochs = ["--set", "budget.epochs=12"]
+    command = ["steelyard", "weigh", study, *counted]
+    longer = pasted(with_budget(shlex.join([*command, *epochs]), "7m"))
+    assert longer == [*command, *(epochs if stay else []), "--budget", "7m"]

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from records.conftest import unpack
-from steelyard.cli.commands import report
+from steelyard.cli.commands.records import report
 from steelyard.model.errors import RecordError, UsageError
 
 

@@ -17,7 +17,7 @@ from steelyard.cli.commands import COMMANDS
 from steelyard.cli.options.address_options import with_addresses
 from steelyard.cli.options.arm_options import require_unlike
 from steelyard.cli.options.weigh_options import changes_of, one_query_changes
-from steelyard.running.layouts.choice import layout_beforehand
+from steelyard.running.layout_choice import layout_beforehand
 from steelyard.study.change import key_of
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.resolved import resolve_workload

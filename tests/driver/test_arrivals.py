@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.driver import arrivals
-from steelyard.driver.answer import SliceAnswer
-from steelyard.driver.arrivals import quantile_of_arrivals
+from steelyard.driver.answer import SliceAnswer, quantile_of_arrivals
 from steelyard.model.latency_goal import LatencyGoal
 from steelyard.record.slice import ScriptInSlice
 
@@ -24,7 +22,7 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         asked.extend(quantiles)
         return {"values": [round(one * 100_000_000) for one in quantiles]}
 
-    monkeypatch.setattr(arrivals, "histogram_quantiles", read)
+    monkeypatch.setattr("steelyard.driver.answer.histogram_quantiles", read)
     return asked
 
 

@@ -42,6 +42,18 @@ def test_errors_of_all_slices_are_added_up_by_sqlstate() -> None:
     assert summary.failed == 6
 
 
+def test_a_timed_statement_is_shown_without_its_secrets() -> None:
+    statement = {
+        "line": 1,
+        "text": "ALTER ROLE a PASSWORD 'S3cretTok'",
+        "executions": 1,
+        "sum_ns": 1,
+    }
+    summary = summarize([_slice(scripts=[{"name": "s", "commands": [statement]}])])
+    [command] = summary.scripts[0].commands
+    assert command.text == "ALTER ROLE a PASSWORD '…'"
+
+
 def test_nothing_done_has_no_latency_and_no_throughput() -> None:
     summary = summarize([_slice()])
     assert summary.throughput == 0.0

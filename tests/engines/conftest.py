@@ -21,11 +21,11 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.builds import apt
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.samples import tree
+from steelyard.engines.local.processes import tree
+from steelyard.engines.postgres.cleanup import segments_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import Run
 

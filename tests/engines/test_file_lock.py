@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.engines.file_lock import hold, is_held, locked, locked_if_free
+from steelyard.engines.file_lock import hold, is_locked, locked, locked_if_free
 from steelyard.model.errors import EngineError
 
 
@@ -32,7 +32,7 @@ def test_waiting_is_reported_before_it_begins(tmp_path: Path) -> None:
     holder = hold(path)
 
     def release() -> None:
-        released.append(is_held(path))
+        released.append(is_locked(path))
         holder.close()
 
     with locked(path, release):
@@ -51,15 +51,15 @@ time.sleep(60)
 
 def test_a_file_is_held_until_its_holder_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "owner"
-    assert not is_held(path)
+    assert not is_locked(path)
     command = [sys.executable, "-c", HOLDER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        held = is_held(path)
+        held = is_locked(path)
         holder.kill()
     assert held
-    assert not is_held(path)
+    assert not is_locked(path)
 
 
 def enter(context: Any) -> None:
@@ -72,7 +72,7 @@ def enter(context: Any) -> None:
     "use",
     [
         hold,
-        is_held,
+        is_locked,
         lambda path: enter(locked(path)),
         lambda path: enter(locked_if_free(path)),
         lambda path: enter(locked(path, lambda: None)),

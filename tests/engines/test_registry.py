@@ -14,11 +14,11 @@ import pytest
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
 from steelyard.engines.engine import Slot
+from steelyard.engines.local.processes import sample, tree
 from steelyard.engines.local.runs import leftovers, live_runs
-from steelyard.engines.local.samples import sample, tree
+from steelyard.engines.postgres.cleanup import segments_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.engines.registry import Run, clean_leftovers, open_run
 
 

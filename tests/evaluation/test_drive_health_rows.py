@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.evaluation.drive_health_rows import drive_rows
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 
 GB = 10**9
 BEFORE = DriveHealth(

@@ -13,7 +13,7 @@ from steelyard.evaluation.drives import (
     endurance_unknown,
     too_few_steps,
 )
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 
 PB = 10**15
 # A drive in a published study: 6,679 h on, 6.18 PB written, 12 % used; 268 GB in 240 s of load.

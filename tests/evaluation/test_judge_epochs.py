@@ -21,8 +21,7 @@ from steelyard.evaluation.judging import contrasts_of
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.evaluation.threats.epochs import SlotsDiffer
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.observation import Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Quoted, ThreatKind
 from steelyard.model.units import percent_of_log
 from steelyard.verdict.contrast_line import line_of
 from steelyard.wording.verdict_sentence import sentence_of

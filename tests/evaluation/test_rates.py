@@ -29,8 +29,8 @@ from steelyard.evaluation.rates import (
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.latency_goal import LatencyGoal
-from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals, RateVisit, Reading, SliceTotals
+from steelyard.model.threat import Observation
 from steelyard.record.plan import SearchChoice
 from steelyard.report.answer.measured import cost_rows, figures
 from steelyard.study.study import Study

@@ -13,8 +13,7 @@ from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.evaluation.rule import Decision, FailCondition, VerdictKind, decide
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import UNBOUNDED, Interval
-from steelyard.model.observation import Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Quoted, ThreatKind
 from steelyard.record.contrast import ContrastLine
 
 THROUGHPUT = Terms(12, 8, margin=0.01)

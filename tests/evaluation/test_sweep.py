@@ -9,15 +9,16 @@ import pytest
 
 from records.conftest import unpack
 from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.cli.weighing.sweep import sweep_lines
 from steelyard.evaluation.sweep import ALPHA
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import EpochDetail
 from steelyard.record.reader import read_verdict
 from steelyard.record.record import Record
-from steelyard.record.sweep import SweepPlan, SweptContrast, SweptPoint
+from steelyard.record.sweep import SweepPlan, Swept, SweptContrast, SweptPoint, SweptRow
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import render_sweep
-from steelyard.verdict.swept import swept
+from steelyard.verdict.swept import swept, without_pairs
 from steelyard.wording.sweep_sentences import sentence
 
 VALUES = ("8", "32", "256")
@@ -38,8 +39,15 @@ def point(value: str, estimate: float, half: float, verdict: str) -> SweptPoint:
     return SweptPoint(value=value, contrasts=(contrast,), record=f"points/{value}")
 
 
-def sentence_of(*points: SweptPoint) -> str:
-    return sentence("workload.clients", points, "on", 1.0)
+def sweep_of(*points: SweptPoint, key: str = "workload.clients") -> Swept:
+    return Swept(
+        key=key, study="checksums", question="q", margin_percent=1.0, confidence=0.95,
+        points=points, sentences=(), seed=1, seconds=60.0,
+    )  # fmt: skip
+
+
+def sentence_of(*points: SweptPoint, key: str = "workload.clients") -> str:
+    return sentence(sweep_of(*points, key=key), SweptRow("on", "off"))
 
 
 def test_the_sentence_says_up_to_where_nothing_is_lost_and_what_then() -> None:
@@ -91,7 +99,7 @@ def test_what_could_not_be_weighed_is_not_said_to_be_equivalent() -> None:
 )
 def test_a_sweep_names_its_setting_whole(key: str, name: str) -> None:
     points = (point("1", 0.1, 0.4, "equivalent"), point("2", 0.1, 0.4, "equivalent"))
-    assert sentence(key, points, "on", 1.0).startswith(f"by {name}, on against off: ")
+    assert sentence_of(*points, key=key).startswith(f"by {name}, on against off: ")
 
 
 def test_equivalence_everywhere_is_said_once() -> None:
@@ -290,6 +298,61 @@ def test_the_intervals_of_a_sweep_hold_together_in_19_of_20_sweeps() -> None:
         missed += any(not one.low <= 0.0 <= one.high for one in sets)
     assert missed / 1000 < 0.05 + 5 * (0.05 * 0.95 / 1000) ** 0.5
     assert missed > 10  # an interval that never misses says nothing
+
+
+@pytest.fixture(scope="module")
+def with_pairs(verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    """The same with the arm against another one too, by other log ratios."""
+    draw = np.random.default_rng(4)
+    paired = {}
+    for value, verdict in verdicts.items():
+        [line] = verdict.contrasts
+        d = tuple(float(each) for each in draw.normal(0.1, 0.004, 12))
+        rates = {"another": 50.0, line.arm: 55.0}
+        epochs = tuple(
+            epoch.model_copy(update={"throughput": rates}) for epoch in line.details.epochs
+        )
+        details = line.details.model_copy(update={"d": d, "epochs": epochs})
+        update = {"control": "another", "details": details, "estimate_percent": 10.5}
+        latency = [row for row in verdict.latency if row.quantile == 0.95]
+        others = [row.model_copy(update={"arm": "another", "arm_us": 7.0}) for row in latency]
+        paired[value] = verdict.model_copy(
+            update={
+                "pairs": (line.model_copy(update=update),),
+                "latency": (*verdict.latency, *others),
+            }
+        )
+    return paired
+
+
+def test_an_arm_that_is_compared_with_another_one_too_has_a_row_of_these_two(
+    verdicts: dict[str, Verdict], with_pairs: dict[str, Verdict]
+) -> None:
+    judged = swept(PLAN, "question", with_pairs, lambda value: f"points/{value}")
+    alone = swept(PLAN, "question", verdicts, lambda value: f"points/{value}")
+    [line] = verdicts["8"].contrasts
+    assert judged.rows == (SweptRow(line.arm, line.control), SweptRow(line.arm, "another"))
+    assert [point.contrasts for point in judged.points] == [
+        point.contrasts for point in alone.points
+    ]
+    for point in judged.points:
+        [pair] = point.pairs
+        d = np.array(with_pairs[point.value].pairs[0].details.d)
+        interval = confidence_set(d, ALPHA / 3).interval
+        assert pair.low_percent == pytest.approx(percent_of_log(interval.low))
+        assert (pair.control_throughput, pair.arm_throughput) == (50.0, 55.0)
+        assert (pair.control_p95_us, pair.arm_p95_us) == (7.0, point.contrasts[0].arm_p95_us)
+        assert pair.verdict == "faster"
+    assert len(judged.sentences) == 2
+    assert judged.sentences[1].startswith(f"by clients, {line.arm} against another: ")
+    page, lines = render_sweep(judged), "\n".join(sweep_lines(judged, "records/x", 100))
+    for shown in (page, lines):
+        assert f"{line.arm} against another" in shown
+        assert f"{line.arm} against {line.control}" in shown
+    assert page.count("<small>(control)</small>") == 1
+    assert page.count('href="points/8/report.html"') == 2
+    assert without_pairs(judged).sentences == alone.sentences
+    assert without_pairs(judged).rows == alone.rows
 
 
 def test_the_page_has_the_sentence_the_curve_and_a_link_to_every_point(

@@ -14,6 +14,8 @@ from history.made import change
 from records.conftest import unpack
 from steelyard.fleet.collecting import collect
 from steelyard.history.index import read_history
+from steelyard.history.verify import swept_again
+from steelyard.model.errors import RecordError
 from steelyard.record.reader import read_plan, read_study_file, read_verdict
 from steelyard.record.record import Record
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan
@@ -89,6 +91,27 @@ def test_a_sweep_from_before_its_points_kept_their_throughput_is_taken(
 
     change(sweep / SWEPT_FILE, older)
     assert len(collect([tmp_path / "theirs"], tmp_path / "records").taken) == 1
+
+
+def test_a_sweep_from_before_arms_were_compared_with_each_other_follows_from_its_points(
+    sweep: Path,
+) -> None:
+    """They hold such contrasts; what it says of itself does not."""
+    for value in ("8", "32"):
+        file = sweep / "points" / value / "verdict.json"
+        change(file, lambda verdict: {**verdict, "pairs": verdict["contrasts"]})
+    history = read_history(sweep.parent)
+    entries = {entry.path.removeprefix(f"{sweep.name}/"): entry for entry in history.entries}
+    with pytest.raises(RecordError, match="does not follow from its points"):
+        swept_again(sweep, entries)
+
+    def older(swept: Json) -> Json:
+        for point in swept["points"]:
+            point.pop("pairs", None)
+        return swept
+
+    change(sweep / SWEPT_FILE, older)
+    assert [len(point.pairs) for point in swept_again(sweep, entries).points] == [1, 1, 0]
 
 
 def of_point(number: int, **values: Any) -> Callable[[Json], Json]:

@@ -149,7 +149,7 @@ def test_sessions_that_do_not_end_end_the_load(
 
 
 def test_a_connection_string_crosses_without_its_password() -> None:
-    from steelyard.engines.access.load_machine import crossing
+    from steelyard.engines.adapters import crossing
     from steelyard.engines.postgres.libpq.connection_string import GivenAddress
 
     words = "host=db1 user=app password=secret sslmode=verify-full"

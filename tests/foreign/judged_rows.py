@@ -10,7 +10,7 @@ from steelyard.foreign.comparison import Comparison
 from steelyard.foreign.judgement.judgement import Judgement, NumberContrast
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Order, Rows, Series
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 
 TIME = Metric("time", "s", False)
 Seen = TypeVar("Seen", bound=Observation)

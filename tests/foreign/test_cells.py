@@ -106,7 +106,7 @@ def test_what_rows_are_about_is_not_taken_for_their_arm() -> None:
 def test_a_counter_pairs_rows_only_where_arms_took_turns() -> None:
     one_after_the_other = judged("seq_run.csv")
     assert not only(one_after_the_other).details.paired
-    said = next(f.said for f in one_after_the_other.findings if f.name == "pairing")
+    said = next(f.sentence for f in one_after_the_other.findings if f.name == "pairing")
     assert 'column "run" counts the rows of arms that stand one after the other' in said
     timed = judged("seq_run_ts.csv")
     assert not only(timed).details.paired

@@ -13,7 +13,7 @@ import pytest
 
 from hostile.conftest import Call
 from steelyard.engines.cache import Cache, clear, known_cache, open_cache
-from steelyard.engines.file_lock import hold, is_held, locked, locked_if_free
+from steelyard.engines.file_lock import hold, is_locked, locked, locked_if_free
 from steelyard.engines.local.runs import leftovers
 from steelyard.engines.registry import clean_leftovers
 from steelyard.model.errors import UntrustedPathError
@@ -136,7 +136,7 @@ def test_a_lock_is_a_file_of_its_own_and_loses_nothing(
     plant[kind]()
     with pytest.raises(UntrustedPathError), cast(Any, TAKES[how](lock)):
         pass
-    assert not is_held(lock)
+    assert not is_locked(lock)
     assert victim.read_bytes() == content
 
 

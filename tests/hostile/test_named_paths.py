@@ -35,7 +35,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.cache import open_cache, tree_bytes
 from steelyard.engines.intake import Intake
 from steelyard.engines.page_cache import evict
-from steelyard.engines.postgres.access.pooler import program
+from steelyard.engines.postgres.pooler import program
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.registry import open_run

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hostile.conftest import Call, Run
 from hostile.searching import files_with, require_unseen
 from steelyard.model.errors import SteelyardError
+from steelyard.report import source
 from thinned import thinned
 
 SETTINGS = ("weigh", "settings", "--set", "arm.settings.random_page_cost=3")
@@ -321,3 +324,14 @@ def test_the_program_itself_shows_none(steelyard: Call, token: str, tmp_path: Pa
     ended = steelyard("drive", f"postgres://u:{token}@{NOBODY}/d", environment=environment)
     assert ended.status == 3
     require_unseen(token, ended.output, tmp_path)
+
+
+def test_the_page_of_an_earlier_record_shows_no_secret_of_an_epoch(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "epoch_observations", lambda *_: ())
+    errors = (f"could not connect: password={token}", f"INSERT INTO users VALUES (1, '{token}')")
+    line: Any = SimpleNamespace(epoch=0, outcome="failed", error=errors, attempt=1)
+    epoch = source.PageEpoch.of(line, (0,))
+    assert len(epoch.error) == len(errors)
+    assert token not in str(epoch)

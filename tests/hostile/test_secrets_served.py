@@ -102,6 +102,36 @@ def test_a_statement_that_a_server_quotes_is_redacted(
         require_unseen(token, printed, tmp_path)
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "JSON"])
+def test_a_statement_that_is_timed_is_shown_redacted(
+    form: tuple[str, ...], guarded: Endpoint, token: str, run: Run, open_home: Path, tmp_path: Path
+) -> None:
+    script = open_home / "q.sql"
+    script.write_text(f"SELECT set_config('my.api_token', '{token}', true);\n")
+    uri = _uri(guarded, PASSWORD)
+    printed = run("drive", "-t", "1", "-r", *form, "-f", str(script), uri)
+    assert "set_config('my.api_token'" in printed
+    require_unseen(token, printed, tmp_path)
+
+
+def test_what_a_server_says_of_a_captured_statement_is_redacted(
+    guarded: Endpoint, token: str, run: Run, open_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pglast")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    log = open_home / "server.log"
+    log.write_text(
+        "2026-11-27 10:00:00.000 UTC [10] u@d LOG:  duration: 1.5 ms  statement: "
+        f"SELECT 'password={token}'::regclass\n"
+        "2026-11-27 10:00:00.010 UTC [10] u@d LOG:  duration: 1.5 ms  statement: SELECT 1\n"
+    )
+    made = str(open_home / "made")
+    uri = _uri(guarded, PASSWORD)
+    printed = run("workloads", "capture", str(log), "-o", made, "--server", uri)
+    assert "cannot be prepared" in printed
+    assert token not in printed
+
+
 def test_the_program_that_copies_a_server_gets_the_password_beside_its_command_line(
     guarded: Endpoint, open_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

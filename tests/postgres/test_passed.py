@@ -304,3 +304,17 @@ def test_open_connections_are_passed_on_after_the_end_and_a_second_signal_ends_t
             connection.execute("SELECT 3")
     assert any("still passed through" in line for line in passed.said)
     assert list(passed.kinds.values()) == [1], "what came after the end is not recorded"
+
+
+def test_settings_of_startup_messages_are_named(server: Logged, tmp_path: Path) -> None:
+    """They lead to other tables and plans when the statements are driven without."""
+    database = server.database("with_settings")
+    with passing(tmp_path / "passed", server.conninfo(database)) as passed:
+        for options in ("'-c search_path=public -c statement_timeout=9s'", "-cjit=off", "''"):
+            words = passed.conninfo(database, f"sslmode=disable options={options}")
+            with psycopg.connect(words) as connection:
+                connection.execute("SELECT n FROM t WHERE id = 1")
+        passed.interrupt()
+        passed.end()
+    assert passed.facts["sets"] == {"search_path": 1, "jit": 1}
+    assert passed.facts["captured"] == 9

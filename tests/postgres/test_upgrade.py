@@ -20,7 +20,7 @@ import pytest
 from engines.postgres.intake.original import PORT, Original
 from engines.postgres.upgrade.rich_cluster import fingerprint, rich_cluster
 from steelyard.engines.account import choose_account
-from steelyard.engines.local.process_cleanup import EVERY_PROGRAM, programs_inside
+from steelyard.engines.local.processes import EVERY_PROGRAM, programs_inside
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.programs import run
 

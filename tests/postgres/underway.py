@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.engines.account import choose_account
+from steelyard.engines.postgres.cleanup import segments_of
 from steelyard.engines.postgres.life.control import read_pid_file
-from steelyard.engines.postgres.processes.cleanup import segments_of
 from steelyard.record.record import Record
 
 PATIENCE_S = 240.0

@@ -7,7 +7,7 @@ import pytest
 from record.made import line_of, verdict_of
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.latency_goal import goal_of
-from steelyard.record.capacity import Capacity
+from steelyard.record.contrast import Capacity
 from steelyard.record.verdict import FlippedPlan, Place
 from steelyard.report.answer.first_page import gate_lines, next_lines
 from steelyard.report.answer.measured import capacity_limit, place_text, times_text, us_pair

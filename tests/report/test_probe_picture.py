@@ -10,7 +10,7 @@ import pytest
 
 from site_browser import Browser
 from steelyard.report.charts.latency import write_picture
-from tuning.probe.made import figure, probe_of
+from tuning.probes import figure, probe_of
 
 pytestmark = pytest.mark.browser
 NAMES = (

@@ -6,10 +6,10 @@ from evaluation.transaction.test_ceiling import known
 from record.made import verdict_of
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import ArmLine, EpochLine, ReadingLine
-from steelyard.record.machine.probe import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ
+from steelyard.record.machine import LOG_PATH, PEAK_READ, PEAK_WRITE, RANDOM_READ
 from steelyard.record.verdict import TimePart, TimeParts
 from steelyard.report.devices import probed_rows
-from tuning.probe.made import figure, probe_of
+from tuning.probes import figure, probe_of
 
 PROBE = probe_of(
     figure(RANDOM_READ, 10_000),

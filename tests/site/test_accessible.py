@@ -16,7 +16,7 @@ from report.weighed import weigh_in_turns
 from site_browser import Browser
 from steelyard.history.index import read_history
 from steelyard.history.reading import COLLECTED
-from steelyard.report.brief.brief import count_pages
+from steelyard.report.brief import count_pages
 from steelyard.report.page import write_report
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.site.pages import build_site

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -83,6 +84,19 @@ def test_a_link_that_leads_nowhere_and_what_is_fetched_are_named(tmp_path: Path)
         "style.css: fetches from elsewhere",
         "there.html: leads to gone.html, which is not there",
     ]
+
+
+def test_sites_that_are_built_at_once_share_no_folder(tmp_path: Path) -> None:
+    site: dict[str, Any] = runpy.run_path(str(ROOT / ".ci" / "site.py"))
+    parts: dict[str, Any] = site["build"].__globals__
+    sources: list[Path] = []
+    parts["lay_out"] = sources.append
+    refusing = SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=1))
+    parts["subprocess"] = refusing
+    for name in ("first", "second"):
+        assert site["build"](tmp_path / name) == ["Sphinx refused the pages, as it said above"]
+    assert len({*sources}) == 2
+    assert not any(source.is_relative_to(ROOT) or source.exists() for source in sources)
 
 
 def test_the_documents_are_no_novel() -> None:

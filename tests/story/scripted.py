@@ -18,7 +18,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.model.turn import Checkpoint
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.study import Failing, Study
 from steelyard.telemetry.host import HostSample

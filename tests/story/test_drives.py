@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from story.asked import lines

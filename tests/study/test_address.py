@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from steelyard.model.errors import StudyError
+from steelyard.study.address import address_text, address_words, server_text
 from steelyard.study.read import read_study
 from steelyard.study.secrets import holds_password
 from steelyard.study.study import Study
@@ -137,3 +141,65 @@ def test_an_archive_is_of_the_log_of_postgresql() -> None:
     with pytest.raises(StudyError, match=r'"archive" needs servers of PostgreSQL, not of mysql'):
         read_study("mariadb-vs-mysql", ["archive=true"])
     assert read_study("checksums-rw", ["archive=true"]).archive
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("host=db1 dbname=shop", "dbname=shop host=db1"),
+        ("  dbname = 'shop'   host=DB1 ", "dbname=shop host=db1"),
+        ("postgresql://db1/shop", "dbname=shop host=db1"),
+        ("postgres://app@db1:5433/shop", "dbname=shop host=db1 port=5433 user=app"),
+        ("postgresql://[::1]:5432,db2/shop", "dbname=shop host=::1,db2 port=5432,"),
+        ("postgresql:///shop?host=/var/run/Socket", "dbname=shop host=/var/run/Socket"),
+        ("host=db1 passfile=a connect_timeout=3 application_name=x", "host=db1"),
+        ("host=db1 sslmode=require sslcert=/a.crt sslkey=/a.key", "host=db1 sslmode=require"),
+        ("host=db1 hostaddr=10.0.0.1", "host=db1"),
+        ("hostaddr=10.0.0.1", "hostaddr=10.0.0.1"),
+        ("host=db1 options='-c jit=off'", 'host=db1 options="-c jit=off"'),
+        ("port=''", ""),
+        ("sqlserver://sa@db1:1433/shop", "dbname=shop host=db1 port=1433 scheme=sqlserver user=sa"),
+        ("what is this", 'address="what is this"'),
+    ],
+)
+def test_an_address_is_known_again_however_it_is_written(address: str, text: str) -> None:
+    assert address_text(address_words(address)) == text
+
+
+def test_of_a_server_its_place_alone_counts() -> None:
+    assert server_text("host=db1 port=5432 dbname=shop user=app") == "host=db1 port=5432"
+    assert server_text("postgresql://app@db1:5432/shop?sslmode=require") == "host=db1 port=5432"
+    assert server_text("dbname=shop") == ""
+
+
+WORDS = st.dictionaries(
+    st.sampled_from(["host", "port", "dbname", "user", "options", "sslmode"]),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12),
+)
+
+
+@given(WORDS)
+def test_a_connection_string_is_read_as_libpq_reads_it(words: dict[str, str]) -> None:
+    text = make_conninfo("", **words)
+    theirs = {word: str(value) for word, value in conninfo_to_dict(text).items()}
+    assert theirs == words
+    if "host" in theirs and not theirs["host"].startswith("/"):
+        theirs["host"] = theirs["host"].lower()
+    assert address_words(text) == theirs
+
+
+@given(
+    st.lists(st.sampled_from(["db1", "10.0.0.1", "[::1]", "a-b.example"]), min_size=1, max_size=3),
+    st.sampled_from(["", ":5432"]),
+    st.sampled_from(["", "app@"]),
+    st.sampled_from(["", "/", "/shop", "/a%20b"]),
+    st.sampled_from(["", "?sslmode=require", "?options=-c%20jit%3Doff&sslmode=disable"]),
+)
+def test_a_uri_is_read_as_libpq_reads_it(
+    hosts: list[str], port: str, user: str, database: str, query: str
+) -> None:
+    uri = f"postgresql://{user}{','.join(host + port for host in hosts)}{database}{query}"
+    theirs = {word: str(value) for word, value in conninfo_to_dict(uri).items()}
+    if not theirs.get("port", "").strip(","):
+        theirs.pop("port", None)
+    assert address_words(uri) == theirs

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.history.question import question_name
-from steelyard.study.naming import clean_name, with_names
+from steelyard.study.naming import GENERIC, clean_name, with_names
 from steelyard.study.read import builtin_studies, read_recorded_study, read_study, write_study
 from steelyard.study.study import Study
 
@@ -146,6 +146,36 @@ def test_the_record_of_a_ready_study_loses_its_words_with_its_treatment(tmp_path
     other = read_study(str(file), ["arm.settings.jit=off"])
     assert names(other) == ["on", "checksums=off+jit=off"]
     assert other.answer_of(other.arms[0].name) == read_study("settings").answer_of("arm")
+
+
+@pytest.mark.parametrize(
+    ("study", "changes", "told"),
+    [
+        ("checksums", ["arm.name=off", "arm.settings.work_mem=8MB"], ["on", "off"]),
+        ("checksums", ["arm.settings.work_mem=8MB"], ["on", "checksums=off+work_mem=8MB"]),
+        ("checksums", ["control.name=on", "control.version=17"], ["on", "18+checksums=off"]),
+        (
+            "log-min-duration",
+            ["arm.sampled.name=sampled", "arm.sampled.settings.jit=off"],
+            ["off", "all", "sampled"],
+        ),
+        (
+            "pooler",
+            ["arm.pooler.name=pgpool"],
+            ["direct", "pgpool"],
+        ),
+    ],
+)
+def test_a_name_that_is_typed_stays_whatever_the_arm_is(
+    study: str, changes: list[str], told: list[str]
+) -> None:
+    """And what its own study says of an arm of that name is not said of another treatment."""
+    changed, usual = read_study(study, changes), read_study(study)
+    assert names(changed) == told
+    for arm in changed.arms:
+        others = [other for other in usual.arms if other.name == arm.name]
+        same = bool(others) and changed.settings_of(arm) == usual.settings_of(others[0])
+        assert same or changed.answer.get(arm.role or arm.name) == GENERIC
 
 
 @pytest.mark.parametrize("name", ["settings", "builds", "queries", "sessions", "addresses"])

@@ -41,6 +41,8 @@ def study(tmp_path: Path) -> Path:
         ("workload.texts={q = \"SELECT set_config('x.token', 'y', true)\"}", "workload.texts.q"),
         ("workload.variables={api_key = 'x'}", "workload.variables.api_key"),
         ("title=password=x", "title"),
+        ("sql=[\"INSERT INTO users VALUES (1, 'bob', 'x')\"]", "sql"),
+        ('sql=["CREATE TABLE t (a int, pw text)", "INSERT INTO t VALUES (1, \'x\')"]', "sql"),
     ],
 )
 def test_the_key_that_says_a_secret_is_named(change: str, key: str, study: Path) -> None:
@@ -57,6 +59,8 @@ def test_the_key_that_says_a_secret_is_named(change: str, key: str, study: Path)
         "arm.b.settings.x.token=off",
         "arm.b.sql=CREATE INDEX ON tokens (token)",
         "arm.b.sql=CREATE ROLE a LOGIN",
+        'sql=["CREATE TABLE users (a int, b text)", "INSERT INTO users VALUES (1, \'x\')"]',
+        "sql=[\"INSERT INTO users (a, b) VALUES (1, 'x')\", \"INSERT INTO t VALUES (1, 'x')\"]",
         "arm.b.sql=ALTER ROLE a PASSWORD NULL",
         "title=which token is faster?",
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from steelyard.engines.capabilities.replication import Lag, Replicable, Standbys
+from steelyard.engines.capabilities.life import Lag, Replicable, Standbys
 from steelyard.engines.engine import Slot
 from steelyard.model.endpoint import Endpoint
 from steelyard.record.verdict import StandbyLag

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from steelyard.evaluation.transaction.bottleneck import ceiling
-from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
+from steelyard.record.machine import PEAK_READ, PEAK_WRITE
 from steelyard.telemetry.slice_counters import UNREAD, MachineCounters
-from tuning.probe.made import figure, probe_of
+from tuning.probes import figure, probe_of
 
 PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 total={}\n"
 STAT = "{} 0 {} {} 0 0 0 0 0 9 9\n"

@@ -19,10 +19,9 @@ ADAPTERS = {
 """Where an engine is known, and its client library, which no other place imports."""
 _ROOMS = ("steelyard.engines.postgres", "steelyard.engines.mysql")
 COMPOSITION_POINTS = {
-    PACKAGE + "engines/adapters.py": "selects the adapter by an engine's name",
-    PACKAGE + "engines/access/load_machine.py": "selects by what a server speaks",
+    PACKAGE + "engines/adapters.py": "selects by an engine's name, and by what a server speaks",
     PACKAGE + "cli/commands/drill.py": "names the places of a drill",
-    PACKAGE + "cli/commands/clusters/upgrade.py": "rehearses an upgrade of PostgreSQL",
+    PACKAGE + "cli/commands/upgrade.py": "rehearses an upgrade of PostgreSQL",
     PACKAGE + "cli/commands/engines.py": "lists, adds and removes builds",
     PACKAGE + "cli/commands/workloads.py": "loads with a build that is named",
     PACKAGE + "cli/commands/workloads_capture.py": "asks a server what it counted",

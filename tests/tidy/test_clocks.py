@@ -24,7 +24,7 @@ MAY = {
     PACKAGE + "record/ledger.py": "dates a line",
     PACKAGE + "record/record.py": "names a record",
     PACKAGE + "running/world.py": "tells how old a probe is",
-    PACKAGE + "tuning/probe/probing.py": "dates a probe",
+    PACKAGE + "tuning/probing.py": "dates a probe",
     PACKAGE + "workloads/loading/imported_data.py": "dates a copy",
     PACKAGE + "workloads/loading/template.py": "dates a load and a copy",
     "crates/driver/src/report/log.rs": "dates a log's lines, as pgbench does",

@@ -11,7 +11,8 @@ from typing import Any
 from tidy.syntax import nodes_of
 
 ROOMS = (
-    "python/steelyard/running/layouts/",
+    "python/steelyard/running/layout.py",
+    "python/steelyard/running/layout_choice.py",
     "python/steelyard/running/turns/",
     "python/steelyard/running/cycles/",
     "python/steelyard/evaluation/layouts.py",

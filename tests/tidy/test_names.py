@@ -62,16 +62,11 @@ def test_the_rule_sees_classes_that_manage_or_help() -> None:
 TWINS = {
     "Added": "engines added, of either kind of server",
     "Build": "of either kind of server",
-    "Checkpoints": "sessions of either kind of server",
     "Contrast": "judged, and as the public API shows it",
     "DiscoveredBuild": "of either kind of server",
-    "GuardedConnection": "to either kind of server",
-    "LogWatch": "of either kind of server",
     "Reading": "of an arm's epoch, and of a search for a rate",
     "Series": "of rows from elsewhere, and of the pieces of a turn",
     "Server": "of either kind",
-    "Stall": "of a known weight, and as it is seen",
-    "WaitProbe": "a protocol, and PostgreSQL's",
 }
 """Classes that share a name, and what keeps them apart. This list only becomes shorter."""
 

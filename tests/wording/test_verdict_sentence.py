@@ -16,8 +16,7 @@ from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.contrast import AnswerWords, Contrast, WeighedContrast
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import LOG_RATIO, Estimate
-from steelyard.model.observation import Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Quoted, ThreatKind
 from steelyard.model.units import log_of_percent
 from steelyard.wording.verdict_sentence import sentence_of
 

@@ -17,7 +17,7 @@ from steelyard.evaluation.rule import VerdictKind
 from steelyard.evaluation.threats.cycles import cycle_threats
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.evaluation.threats.run import plan_threats
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.record.plan import Plan, TurnChoices
 from validation.cases.case import generator
 from validation.cases.simulation import NO_MARGIN

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.model.units import NS_PER_S
 from steelyard.reproductions.reproduction import machines_words
-from steelyard.running.layouts.choice import LAYOUTS, choose_layout
+from steelyard.running.layout_choice import LAYOUTS, choose_layout
 from steelyard.study.read import builtin_studies, read_study
 from steelyard.study.study import Study
 from steelyard.workloads.reading.resolved import resolve

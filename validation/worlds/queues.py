@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from steelyard.analysis.capacity.staircase import Reading, Rule, Search
+from steelyard.analysis.staircase import Reading, Rule, Search
 from validation.worlds.world import Bools, Floats, draw_slots
 
 VISITS = 24

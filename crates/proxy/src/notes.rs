@@ -4,9 +4,10 @@
 //! ns; u8 protocol, u8 outcome, u8 flags, u32 number of its prepared statement or 0; without one,
 //! its types and its text; u16 parameters, each u8 format, i32 length (−1: NULL), bytes. `P`, a
 //! prepared statement: u32 number, its types, its text. `O`: u32 number and the types that the
-//! server found. `T`: a transaction begins; statements that are not simple are of the latest one.
-//! `S`, a session: user, database and application, each ended by 0. `E`: its encoding. `X`: its
-//! end. Types are a u16 and so many u32; a text is a u32 and its bytes.
+//! server found; with 0 of the unnamed ones that follow, until the next such. `T`: a transaction
+//! begins; statements that are not simple are of the latest one. `S`, a session: user, database and
+//! application, then name and value of what it set when it began, all ended by 0. `E`: its
+//! encoding. `X`: its end. Types are a u16 and so many u32; a text is a u32 and its bytes.
 
 /// How a statement was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

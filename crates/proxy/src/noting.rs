@@ -1,6 +1,6 @@
 //! Notes what became of requests.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::message::{Fields, Message};
@@ -95,6 +95,7 @@ impl State {
             number: 0,
             text: Vec::new(),
             types: Vec::new(),
+            inferred: RefCell::default(),
             cut: false,
             parse_ns: Cell::new(0),
         };
@@ -103,6 +104,9 @@ impl State {
         flags |= if statement.cut { TEXT_CUT } else { 0 };
         flags |= if portal.cut { VALUES_CUT } else { 0 };
         self.note_transaction();
+        if statement.number == 0 {
+            self.note_unnamed_types(&statement.inferred.borrow());
+        }
         let took_ns = took_ns + portal.bind_ns.take() + statement.parse_ns.take();
         let sent = match statement.number {
             0 => Sent::Extended,
@@ -176,10 +180,101 @@ impl State {
         let count = fields.u16().unwrap_or(0);
         let types = (0..count).map_while(|_| fields.i32()).map(|oid| oid as u32);
         let types: Vec<u32> = types.collect();
-        let number = statement.number;
+        match statement.number {
+            // A next one may be parsed before this is executed.
+            0 => *statement.inferred.borrow_mut() = types,
+            number => self.note_inferred(number, &types),
+        }
+    }
+
+    /// Of an unnamed statement that is noted next, unless the one before had the same.
+    fn note_unnamed_types(&mut self, types: &[u32]) {
+        if self.unnamed_types != types {
+            self.unnamed_types = types.to_vec();
+            self.note_inferred(0, types);
+        }
+    }
+
+    fn note_inferred(&mut self, number: u32, types: &[u32]) {
         let record = self.notes.begin(b'O');
         self.notes.u32(number);
-        self.notes.types(&types);
+        self.notes.types(types);
         self.notes.end(&record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::observer::Observer;
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        [&[kind][..], &length[..], body].concat()
+    }
+
+    /// Messages by a letter each. Of a client: A and B parse the unnamed statement, D has it
+    /// described; p and u bind it, P and U execute that portal; S. Of a server: 1, 2 and c answer
+    /// parse, bind and execution; i and t say the types int4 and text; Z.
+    fn messages(letters: &str) -> Vec<u8> {
+        let each = letters.bytes().map(|letter| match letter {
+            b'A' | b'B' => message(b'P', &[0, letter, 0, 0, 0]),
+            b'D' => message(b'D', b"S\0"),
+            b'p' | b'u' => message(b'B', &[letter, 0, 0, 0, 0, 0, 0, 0, 0]),
+            b'P' | b'U' => message(b'E', &[letter.to_ascii_lowercase(), 0, 0, 0, 0, 0]),
+            b'i' | b't' => {
+                let oid = if letter == b'i' { 23 } else { 25 };
+                [message(b't', &[0, 1, 0, 0, 0, oid]), message(b'n', b"")].concat()
+            }
+            b'c' => message(b'C', b"SELECT 1\0"),
+            b'Z' => message(b'Z', b"I"),
+            plain => message(plain, b""),
+        });
+        each.collect::<Vec<_>>().concat()
+    }
+
+    fn number(bytes: &[u8], at: usize) -> usize {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+    }
+
+    /// Each statement with the latest types that were noted of an unnamed one; 0: none.
+    fn noted(notes: &[u8]) -> Vec<(char, usize)> {
+        let (mut at, mut oid, mut all) = (0, 0, Vec::new());
+        while at < notes.len() {
+            let body = &notes[at + 5..at + 5 + number(notes, at + 1)];
+            match notes[at] {
+                b'O' => {
+                    oid = body.get(6..).map_or(0, |oids| match oids {
+                        [] => 0,
+                        oids => number(oids, 0),
+                    })
+                }
+                b'Q' => all.push((char::from(body[29]), oid)),
+                _ => {}
+            }
+            at += 5 + body.len();
+        }
+        all
+    }
+
+    #[test]
+    fn an_unnamed_statement_has_the_types_that_the_server_said_of_it_and_no_others() {
+        for (client, server, wanted) in [
+            ("ADuUuUS", "1i2c2cZ", vec![('A', 23), ('A', 23)]),
+            ("ADuUSBuUS", "1i2cZ12cZ", vec![('A', 23), ('B', 0)]),
+            ("ADuUSAuUS", "1i2cZ12cZ", vec![('A', 23), ('A', 0)]),
+            ("ADSBuUS", "1iZ12cZ", vec![('B', 0)]),
+            ("ADpBDuPUS", "1i21t2ccZ", vec![('A', 23), ('B', 25)]),
+            ("ADpBuUPS", "1i212ccZ", vec![('B', 0), ('A', 23)]),
+        ] {
+            let mut observer = Observer::new(b"u\0d\0a\0");
+            observer.from_server(&message(b'R', &[0; 4]), 0);
+            observer.from_client(&messages(client), 1);
+            let mut notes = Vec::new();
+            for part in messages(server).chunks(7) {
+                observer.from_server(part, 2);
+                notes.extend(observer.take_notes().bytes);
+            }
+            assert_eq!(noted(&notes), wanted, "{client} {server}");
+        }
     }
 }

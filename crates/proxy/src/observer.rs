@@ -33,6 +33,8 @@ pub struct State {
     pub(super) statements: HashMap<Vec<u8>, Rc<Prepared>>,
     pub(super) portals: HashMap<Vec<u8>, Rc<Portal>>,
     pub(super) numbers: u32,
+    /// What was noted last of the types of an unnamed statement.
+    pub(super) unnamed_types: Vec<u32>,
     pub(super) authenticated: bool,
     /// After an error the server skips what comes until a Sync.
     pub(super) skipping: bool,
@@ -47,7 +49,7 @@ pub struct State {
 }
 
 impl Observer {
-    /// `session`: user, database and application, each ended by 0.
+    /// `session`: user, database and application, and settings, each ended by 0.
     pub fn new(session: &[u8]) -> Observer {
         let mut notes = Notes::default();
         let record = notes.begin(b'S');
@@ -63,6 +65,7 @@ impl Observer {
                 statements: HashMap::new(),
                 portals: HashMap::new(),
                 numbers: 0,
+                unnamed_types: Vec::new(),
                 authenticated: false,
                 skipping: false,
                 copying: false,

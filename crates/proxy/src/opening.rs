@@ -33,7 +33,8 @@ pub struct SessionStart {
     pub startup: Vec<u8>,
     /// What came behind it.
     pub behind: Vec<u8>,
-    /// User, database and application, each ended by 0.
+    /// User, database and application, then name and value of each setting of the session
+    /// (`options` among them), all ended by 0.
     pub names: Vec<u8>,
     /// It streams the log: it is passed through, and not noted.
     pub replication: bool,
@@ -150,7 +151,7 @@ impl Reader<'_> {
         let body = self.first(length)?[8..].to_vec();
         let mut words = Fields(&body);
         let (mut user, mut database, mut application): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
-        let mut replication = false;
+        let (mut replication, mut settings) = (false, Vec::new());
         while let Some(name) = words.text().filter(|name| !name.is_empty()) {
             let Some(value) = words.text() else {
                 return Err(Refused::Protocol("half a startup message"));
@@ -162,12 +163,14 @@ impl Reader<'_> {
                 b"replication" => {
                     replication = !matches!(value, b"false" | b"off" | b"no" | b"0");
                 }
-                _ => {}
+                // What extends the protocol is no setting.
+                _ if name.starts_with(b"_pq_.") => {}
+                _ => settings.extend([name, value]),
             }
         }
         let database = if database.is_empty() { user } else { database };
         let mut names = Vec::new();
-        for name in [user, database, application] {
+        for name in [user, database, application].into_iter().chain(settings) {
             names.extend_from_slice(name);
             names.push(0);
         }

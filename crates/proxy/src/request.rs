@@ -1,6 +1,6 @@
 //! Reads what a client requests: statements, values, and the order in which they are answered.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::message::{Fields, Message};
@@ -35,6 +35,8 @@ pub struct Prepared {
     pub number: u32,
     pub text: Vec<u8>,
     pub types: Vec<u32>,
+    /// What the server found of an unnamed one's, where its client had it described.
+    pub inferred: RefCell<Vec<u32>>,
     pub cut: bool,
     /// Time of its parse, until an execution takes it.
     pub parse_ns: Cell<u64>,
@@ -176,6 +178,7 @@ impl State {
             number: 0,
             text: Vec::new(),
             types,
+            inferred: RefCell::default(),
             cut,
             parse_ns: Cell::new(0),
         };

@@ -9,14 +9,18 @@ pub enum Dialect {
     /// MySQL and MariaDB, as their servers read it. There is no DELIMITER, which is a word of the
     /// client `mysql`: a routine whose body is BEGIN … END is one statement.
     Mysql,
+    /// T-SQL, as SQL Server reads it: names in brackets, no strings between dollars, no escapes.
+    /// There is no GO, which is a word of the client `sqlcmd`.
+    SqlServer,
 }
 
 impl Dialect {
-    /// By the name of the protocol, "postgres" or "mysql".
+    /// By the name of the protocol: "postgres", "mysql" or "sqlserver".
     pub fn named(name: &str) -> Option<Dialect> {
         match name {
             "postgres" => Some(Dialect::Postgres),
             "mysql" => Some(Dialect::Mysql),
+            "sqlserver" => Some(Dialect::SqlServer),
             _ => None,
         }
     }

@@ -52,6 +52,21 @@ pub(crate) fn end_of_quoted(bytes: &[u8], at: usize, escapes: bool) -> Result<us
     ))
 }
 
+/// Past a name in brackets, in which a doubled one is part of it (`[a]]b]`).
+pub(crate) fn end_of_brackets(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    let mut end = at + 1;
+    while let Some(&byte) = bytes.get(end) {
+        end += 1;
+        if byte == b']' {
+            if bytes.get(end) != Some(&b']') {
+                return Ok(end);
+            }
+            end += 1;
+        }
+    }
+    Err((at, "unterminated quoted identifier"))
+}
+
 /// Past a block comment; they nest.
 pub(crate) fn end_of_comment(bytes: &[u8], at: usize) -> Result<usize, Fault> {
     let mut depth = 0usize;

@@ -2,7 +2,8 @@
 //!
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, such a statement
-//! may begin as in T-SQL (ALTER, PROC), in whose bodies BEGIN TRANSACTION opens nothing. In MySQL a
+//! may begin as in T-SQL (ALTER, PROC), in whose bodies BEGIN TRANSACTION opens nothing, and whose
+//! triggers have bodies too. In MySQL a
 //! DEFINER may stand before what is defined, triggers and events have bodies too, IF, LOOP, WHILE
 //! and REPEAT end in two words and open nothing here, and a CASE statement ends in END CASE.
 
@@ -24,7 +25,7 @@ pub(crate) struct Routine {
     beginning: bool,
 }
 
-const HEAD: [&str; 7] = [
+const HEAD: [&str; 8] = [
     "create",
     "or",
     "replace",
@@ -32,6 +33,7 @@ const HEAD: [&str; 7] = [
     "function",
     "procedure",
     "proc",
+    "trigger",
 ];
 const WITH_BODY: [&str; 4] = ["function", "procedure", "trigger", "event"];
 const WITHOUT_BODY: [&str; 6] = ["view", "table", "index", "user", "database", "schema"];
@@ -82,10 +84,14 @@ impl Routine {
             }
             return self.initials[0] == b'c' && self.has_body == Some(true);
         }
-        matches!(
-            self.initials,
-            [b'c' | b'a', b'f' | b'p', ..] | [b'c', b'o', b'r' | b'a', b'f' | b'p']
-        )
+        let has_body = |initial| {
+            matches!(initial, b'f' | b'p') || initial == b't' && self.dialect == Dialect::SqlServer
+        };
+        match self.initials {
+            [b'c', b'o', b'r' | b'a', defined] => has_body(defined),
+            [b'c' | b'a', defined, ..] => has_body(defined),
+            _ => false,
+        }
     }
 
     /// What is neither a word nor a blank, outside of strings and comments.

@@ -3,7 +3,8 @@
 
 use crate::dialect::Dialect;
 use crate::quote::{
-    end_of_comment, end_of_dollar, end_of_plain_comment, end_of_quoted, end_of_word,
+    end_of_brackets, end_of_comment, end_of_dollar, end_of_plain_comment, end_of_quoted,
+    end_of_word,
 };
 use crate::routine::Routine;
 use crate::token::{is_name_start, run};
@@ -108,18 +109,37 @@ fn end_of_command(text: &str, start: usize) -> usize {
 
 /// Why a text begins with no statement, but with a word of the client that a server comes with.
 fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
-    let line = text.lines().next().unwrap_or_default().trim();
+    let line = text.lines().next().unwrap_or_default();
     let word = line.split_whitespace().next().unwrap_or_default();
     match dialect {
         Dialect::Mysql if word.eq_ignore_ascii_case("delimiter") => Some(
             "DELIMITER is a word of the client mysql: leave it out, for a routine whose body is \
              BEGIN ... END is one statement",
         ),
-        Dialect::Postgres if line.eq_ignore_ascii_case("go") => Some(
-            "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement",
-        ),
+        Dialect::Postgres | Dialect::SqlServer if is_batch_end(line) => Some(GO),
         _ => None,
     }
+}
+
+const GO: &str =
+    "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement";
+
+/// Whether a line is sqlcmd's end of a batch: GO, how often it is sent, and a comment.
+fn is_batch_end(line: &str) -> bool {
+    let (line, _) = line.split_once("--").unwrap_or((line, ""));
+    let mut words = line
+        .trim_end_matches([' ', '\t', '\r', ';'])
+        .split_whitespace();
+    let (first, count) = (words.next(), words.next().unwrap_or_default());
+    let is_go = first.is_some_and(|word| word.eq_ignore_ascii_case("go"));
+    is_go && count.bytes().all(|byte| byte.is_ascii_digit()) && words.next().is_none()
+}
+
+/// Whether the word at `at` is the first one of its line, and that one an end of a batch.
+fn ends_batch(text: &str, at: usize) -> bool {
+    let begin = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
+    let line = text[begin..].lines().next().unwrap_or_default();
+    text[begin..at].trim().is_empty() && is_batch_end(line)
 }
 
 /// A statement, or nothing but a comment before a backslash command.
@@ -151,16 +171,13 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
             b';' => routine.hear_mark(),
             b'(' => open_parens += 1,
             b')' => open_parens = open_parens.saturating_sub(1),
-            b'[' => open_brackets.push(at),
-            b']' => found
-                .regions
-                .extend(open_brackets.pop().map(|start| Region {
-                    start,
-                    end: at,
-                    kind: RegionKind::Subscript,
-                })),
+            b'[' if dialect != Dialect::SqlServer => open_brackets.push(at),
+            b']' if dialect != Dialect::SqlServer => found.subscript(open_brackets.pop(), at),
             byte if is_name_start(byte) || byte.is_ascii_digit() => {
                 let end = end_of_word(bytes, at);
+                if dialect == Dialect::SqlServer && ends_batch(text, at) {
+                    return Err((at, GO));
+                }
                 if open_parens == 0 && is_name_start(byte) {
                     routine.hear(&text[at..end]);
                 }
@@ -193,6 +210,13 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
 }
 
 impl Statement {
+    /// Between brackets; `start`: where they were opened, if they were.
+    fn subscript(&mut self, start: Option<usize>, end: usize) {
+        let kind = RegionKind::Subscript;
+        self.regions
+            .extend(start.map(|start| Region { start, end, kind }));
+    }
+
     fn quoted(&mut self, start: usize, end: usize) -> usize {
         self.regions.push(Region {
             start,
@@ -210,17 +234,21 @@ fn region_at(
     dialect: Dialect,
 ) -> Result<Option<(usize, RegionKind)>, Fault> {
     let rest = &bytes[at..];
+    let is_t_sql = dialect == Dialect::SqlServer;
     if dialect == Dialect::Mysql {
         return mysql_region_at(bytes, at);
     }
     Ok(match rest[0] {
         b'\'' | b'"' => Some((end_of_quoted(bytes, at, false)?, RegionKind::Quoted)),
+        b'[' if is_t_sql => Some((end_of_brackets(bytes, at)?, RegionKind::Quoted)),
+        b'$' if is_t_sql => None, // of money, or a word: $action
         b'$' => Some((end_of_dollar(bytes, at)?, RegionKind::Quoted)),
         b'-' if rest.starts_with(b"--") => {
             Some((at + run(rest, |byte| byte != b'\n'), RegionKind::Comment))
         }
         b'/' if rest.starts_with(b"/*") => {
-            Some((end_of_comment(bytes, at)?, kind_of_comment(rest, &[b"/*+"])))
+            let hints: &[&[u8]] = if is_t_sql { &[] } else { &[b"/*+"] };
+            Some((end_of_comment(bytes, at)?, kind_of_comment(rest, hints)))
         }
         _ => None,
     })

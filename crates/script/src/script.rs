@@ -186,7 +186,7 @@ impl Compiler<'_> {
                         return Err(self.error(mention.start, why));
                     }
                     // MySQL's placeholders have no numbers.
-                    let shared = self.dialect == Dialect::Postgres && self.known.is_drawn(name);
+                    let shared = self.dialect != Dialect::Mysql && self.known.is_drawn(name);
                     sql.push_parameter(found.slot, shared);
                     if !found.certain {
                         sql.needs.push((found.slot, name.to_owned()));

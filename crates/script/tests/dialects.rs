@@ -45,6 +45,7 @@ fn the_body_of_a_routine_is_one_statement() {
 #[test]
 fn routines_are_one_statement_however_they_begin_and_end() {
     let (mysql, other) = (Dialect::Mysql, Dialect::Postgres);
+    let t_sql_server = Dialect::SqlServer;
     for (dialect, head) in [
         (mysql, "CREATE DEFINER=`root`@`localhost` PROCEDURE p()"),
         (
@@ -58,6 +59,9 @@ fn routines_are_one_statement_however_they_begin_and_end() {
         (mysql, "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO"),
         (other, "CREATE FUNCTION f() RETURNS int"),
         (other, "CREATE OR REPLACE PROCEDURE p()"),
+        (t_sql_server, "CREATE FUNCTION f() RETURNS int AS"),
+        (t_sql_server, "CREATE OR ALTER PROCEDURE p @n int AS"),
+        (t_sql_server, "ALTER TRIGGER t ON u AFTER DELETE AS"),
         (other, "CREATE OR ALTER PROCEDURE p @n int AS"),
         (other, "CREATE PROC p AS"),
         (other, "alter procedure p as"),
@@ -107,9 +111,54 @@ fn words_of_clients_are_refused_where_they_stand() {
             .message
             .starts_with(&format!("{word} is a word of the client")));
     }
+    for before in [
+        "",
+        "SELECT 1\n",
+        "SELECT 1;\n",
+        "EXEC p -- a;\n\t",
+        "/* GO */ SELECT 'a'\n",
+    ] {
+        for go in ["GO", "go", "Go 5", "GO -- again", "GO;", "GO 12 \r"] {
+            let text = format!("{before}{go}\nSELECT 2;");
+            let parsed = parse_as(Dialect::SqlServer, "s.sql", &text, &mut Symbols::new(), &[]);
+            let error = parsed.expect_err(&text);
+            assert_eq!(error.line, before.matches('\n').count() + 1);
+            assert!(error.message.starts_with("GO is a word of the client"));
+        }
+    }
+    for text in [
+        "SELECT 'a\nGO\nb', /* /* \nGO\n*/ GO\n */ [c\nGO\n] -- GO\n;",
+        "SELECT a GO, @go;",
+        "SELECT 1 AS\nGO_1\n;",
+        "SELECT 1,\ngo.a FROM go;",
+        "GO away;",
+    ] {
+        assert_eq!(statements_of(Dialect::SqlServer, text), [text]);
+    }
     for text in ["SELECT 1 AS\ngo\n;", "go away;"] {
         assert_eq!(statements_of(Dialect::Postgres, text), [text]);
     }
+}
+
+#[test]
+fn names_in_brackets_money_and_words_of_t_sql_are_no_strings_of_another_dialect() {
+    let text = "SELECT [it's; :x], [a]]b:x], $1.5, $action, 'c:\\', \"d;e\", E'f\\' AS $g$, :x;\n\
+                SELECT $g$, ';' /* /* ; */ ; */ + N'h''i;';";
+    let found = statements_of(Dialect::SqlServer, text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("SELECT [it's; "), "{found:?}");
+    assert!(found[0].ends_with("$g$, ?;"), "{found:?}");
+    let error = parse_as(
+        Dialect::SqlServer,
+        "s.sql",
+        "SELECT [a]]",
+        &mut Symbols::new(),
+        &[],
+    );
+    assert_eq!(error.unwrap_err().message, "unterminated quoted identifier");
+    let trigger = "CREATE OR ALTER TRIGGER t ON u AFTER INSERT AS BEGIN SELECT 1; SELECT 2; END;";
+    let found = statements_of(Dialect::SqlServer, &format!("{trigger}\nSELECT 3;"));
+    assert_eq!(found, [trigger, "SELECT 3;"]);
 }
 
 #[test]

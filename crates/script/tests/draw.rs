@@ -89,6 +89,9 @@ fn a_drawn_variable_is_one_parameter_however_often_it_is_used() {
         let words = sql.text(|number| format!("${number}"));
         (words, sql.params.clone())
     };
+    let (words, params) = compiled(Dialect::SqlServer);
+    assert!(words.starts_with("SELECT $1, $2, $1, $3, $4"), "{words}");
+    assert_eq!(params, [0, 1, 2, 2]);
     let (words, params) = compiled(Dialect::Postgres);
     assert_eq!(words, "SELECT $1, $2, $1, $3, $4, x[$2:\n$1];");
     assert_eq!(params, [0, 1, 2, 2]);

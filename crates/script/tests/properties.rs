@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn errors_point_into_the_text(text in fragment()) {
-        for dialect in [Dialect::Postgres, Dialect::Mysql] {
+        for dialect in [Dialect::Postgres, Dialect::Mysql, Dialect::SqlServer] {
             if let Err(error) = parse_as(dialect, "s", &text, &mut Symbols::new(), &[]) {
                 prop_assert!(error.line <= text.matches('\n').count() + 1);
                 prop_assert!(error.column <= error.source.chars().count() + 2);

@@ -10,6 +10,7 @@ from typing import Any
 from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.model.errors import UsageError
+from steelyard.model.secrets.redaction import redacted
 from steelyard.model.units import NS_PER_S, NS_PER_US
 from steelyard.record.slice import ScriptInSlice, TimedStatement
 
@@ -193,7 +194,7 @@ def _command(slices: Sequence[TimedStatement]) -> CommandSummary:
     executions = sum(statement.executions for statement in slices)
     return CommandSummary(
         line=slices[0].line,
-        text=slices[0].text,
+        text=redacted(slices[0].text),
         executions=executions,
         mean_us=_mean_us([statement.sum_ns for statement in slices], executions),
         failures=sum(statement.failures for statement in slices),

@@ -1,11 +1,16 @@
-"""Lists the database adapters: one is selected by the engine's name, and all clean up.
+"""Lists the database adapters: one is selected by the engine's name, and all clean up; and does by
+protocol what load machines need of servers: passwords, and an end of lost sessions.
 
-The only place outside an adapter that names it.
+The only place outside an adapter that names it. A server notices late that a machine is lost: until
+then its sessions keep their locks, which would block the next epoch.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol
@@ -15,13 +20,18 @@ from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, LoadableEngine, Settings
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
 from steelyard.engines.loading import WorkloadDatabase
-from steelyard.model.endpoint import MYSQL, Endpoint
-from steelyard.model.errors import UsageError
+from steelyard.model.endpoint import MYSQL, POSTGRES, Endpoint
+from steelyard.model.errors import ServerError, UsageError
+from steelyard.model.secrets.secret import Secret
 
 NAMES = ("postgres", "mysql", "mariadb", "sqlserver")
 """MySQL and MariaDB share an adapter, and may be weighed against each other."""
 GROUP = "steelyard.engines"
 """Of entry points: an installed package brings the adapter of an engine of its own by its name."""
+GONE_S = 30.0
+"""Longest until a server has ended a session after the request to end it."""
+_AGAIN_S = 0.1
+_LOOPBACK = ("", "localhost", "127.0.0.1", "::1")
 
 
 class Adapter(Protocol):
@@ -147,3 +157,57 @@ def remove_servers(directory: Path, account: Account) -> None:
         adapter(name).remove_servers(directory, account)
     for point in _external().values():
         _loaded(point).remove_servers(directory, account)
+
+
+def is_local(endpoint: Endpoint) -> bool:
+    """Whether it leads to the machine that it is used on: a socket, or loopback."""
+    return endpoint.host in _LOOPBACK or endpoint.host.startswith("/")
+
+
+def own_password(endpoint: Endpoint) -> Secret | None:
+    """What this machine itself has for it; None: nothing."""
+    if endpoint.protocol != POSTGRES:
+        return Secret.of(os.environ.get("MYSQL_PWD"))
+    from steelyard.engines.postgres import external_server as postgres
+
+    return postgres.own_password(endpoint)
+
+
+def crossing(endpoint: Endpoint) -> Endpoint:
+    """The same as it may go to another machine: without its password, and its control connections
+    under a name by which `end_sessions` knows them."""
+    if endpoint.protocol != POSTGRES:
+        return replace(endpoint, password=None)
+    from steelyard.engines.postgres import external_server as postgres
+
+    return postgres.crossing(endpoint)
+
+
+def end_sessions(endpoint: Endpoint, sessions: Sequence[int]) -> None:
+    """End those of the sessions that are still there, by the server's numbers, and wait until the
+    server has none of them.
+
+    ServerError: it could not be asked, or has not ended them in time: what they had begun may still
+    be committed, and their locks stand.
+    """
+    limit = time.monotonic() + GONE_S
+    while sessions and _request_end(endpoint, sessions):
+        if time.monotonic() > limit:
+            raise ServerError(
+                f'could not end sessions of a lost machine at "{endpoint.host}"',
+                detail=f"The server still has some of them after {GONE_S:.0f} s: what they had "
+                "begun may be committed, and their locks stand.",
+                hint="Go on when they are gone.",
+            )
+        time.sleep(_AGAIN_S)
+
+
+def _request_end(endpoint: Endpoint, sessions: Sequence[int]) -> int:
+    """How many were there."""
+    if endpoint.protocol != POSTGRES:
+        from steelyard.engines.mysql.sql import variables as mysql
+
+        return mysql.end_sessions(endpoint, sessions)
+    from steelyard.engines.postgres import external_server as postgres
+
+    return postgres.end_sessions(endpoint, sessions)

@@ -48,7 +48,7 @@ def hold(path: Path) -> IO[bytes]:
     return file
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a process holds a file; False where there is none, or what is no file of its own."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

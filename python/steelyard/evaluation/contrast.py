@@ -9,7 +9,7 @@ from steelyard.analysis.decision.forecast import MOST_EPOCHS, Forecast, Need
 from steelyard.analysis.decision.looks import Terms
 from steelyard.evaluation.rule import Decision, VerdictKind
 from steelyard.model.estimate import Estimate
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.record.contrast import ContrastDetails, Ends
 from steelyard.record.plan import Residency, TurnChoices
 

@@ -13,7 +13,7 @@ from steelyard.evaluation.drives import (
     too_few_steps,
 )
 from steelyard.model.units import format_bytes, format_digits
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.record.verdict import Verdict
 
 Rows = list[tuple[str, str]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 
 LEAST_USED_PERCENT = 3
 """Below it half a percent is more than a sixth of what is known."""

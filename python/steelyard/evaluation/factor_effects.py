@@ -24,8 +24,8 @@ from steelyard.evaluation.judging import terms_of
 from steelyard.evaluation.rates import read_search_epoch
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.model.estimate import UNBOUNDED
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Percent
 from steelyard.record.factors import (

@@ -34,7 +34,7 @@ from steelyard.evaluation.contrast import Contrast, WeighedContrast
 from steelyard.evaluation.rule import decide
 from steelyard.evaluation.threats.epochs import threats_of_epochs
 from steelyard.model.estimate import LOG_RATIO, UNBOUNDED, Estimate, Interval
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import (
     ContrastDetails,

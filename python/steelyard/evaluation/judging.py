@@ -28,7 +28,7 @@ from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.work import arrival_threats, work_threats
 from steelyard.model.estimate import UNBOUNDED, Interval
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import EventLine
 from steelyard.record.plan import Plan

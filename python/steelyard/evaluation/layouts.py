@@ -17,8 +17,8 @@ from steelyard.evaluation.turn_summary import (
     distance_lines,
     turn_summary,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.record.plan import CYCLES, SLICES, TURNS, Plan
 from steelyard.record.reader import RecordContents
 
@@ -144,4 +144,4 @@ _BY_NAME: Mapping[str, LayoutJudging] = {
 
 def judging_of(plan: Plan) -> LayoutJudging:
     """The judging of a plan's layout; where the plan is older than the word, of what it holds."""
-    return SearchJudging() if plan.search is not None else _BY_NAME[plan.chosen_layout.name]
+    return SearchJudging() if plan.search is not None else _BY_NAME[plan.layout_choice.name]

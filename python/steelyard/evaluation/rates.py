@@ -18,21 +18,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from steelyard.analysis.capacity.staircase import Reading, Rule, read_search
 from steelyard.analysis.decision.epoch_reading import EpochReading, read_epoch
 from steelyard.analysis.decision.looks import CONFIDENCE
 from steelyard.analysis.decision.t_interval import t_interval
+from steelyard.analysis.staircase import Reading, Rule, read_search
 from steelyard.evaluation.contrast import WeighedContrast
 from steelyard.evaluation.judge_epochs import percent_or_none
 from steelyard.evaluation.rule import VerdictKind
 from steelyard.model.latency_goal import LatencyGoal
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.observation import Observation
 from steelyard.model.price import Price, parse_price
 from steelyard.model.readings import SERVER_CPU, SESSION_QUEUE, ArmTotals, EpochTotals, RateVisit
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.units import NS_PER_US
-from steelyard.record.capacity import Capacity, Cost
+from steelyard.record.contrast import Capacity, Cost
 from steelyard.record.plan import Plan, SearchChoice
 from steelyard.study.study import Study
 

@@ -16,7 +16,7 @@ from typing import Self
 from steelyard.analysis.decision.looks import Stage, Terms
 from steelyard.model.errors import UsageError
 from steelyard.model.estimate import Interval
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.model.units import parse_percent
 from steelyard.record.contrast import JudgedContrast
 

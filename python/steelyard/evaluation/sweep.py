@@ -28,12 +28,12 @@ FEWEST_EPOCHS = 8
 P95 = 0.95
 LEAST_BEND = 0.1
 """How far above its chord a curve rises at its knee, as a share of its whole rise."""
-Weighed = Mapping[str, Verdict | str]
+WeighedPoints = Mapping[str, Verdict | str]
 """Value → its verdict, or why it could not be weighed."""
 
 
 def judge_points(
-    plan: SweepPlan, question: str, weighed: Weighed, record_of: Callable[[str], str]
+    plan: SweepPlan, question: str, weighed: WeighedPoints, record_of: Callable[[str], str]
 ) -> Swept:
     """All points, without sentences; `record_of` names the folder of a value's weighing."""
     verdicts = [verdict for verdict in weighed.values() if isinstance(verdict, Verdict)]
@@ -49,7 +49,10 @@ def judge_points(
         contrasts = tuple(
             _contrast(line, alpha, causes.get(line.arm), weighing) for line in weighing.contrasts
         )
-        points.append(SweptPoint(value=value, contrasts=contrasts, record=record_of(value)))
+        pairs = tuple(_contrast(line, alpha, None, weighing) for line in weighing.pairs)
+        points.append(
+            SweptPoint(value=value, contrasts=contrasts, pairs=pairs, record=record_of(value))
+        )
     margins = [line.details.margin_percent for verdict in verdicts for line in verdict.contrasts]
     return Swept(
         key=plan.key,
@@ -67,7 +70,7 @@ def judge_points(
 
 def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdict) -> SweptContrast:
     """A contrast with the interval and the verdict that it has among all points."""
-    latency = next((q for q in whole.latency if q.arm == line.arm and q.quantile == P95), None)
+    control_us, arm_us = _p95_us(line, whole)
     d = _log_ratios(line)
     invalid = line.verdict == "invalid" or len(d) < FEWEST_EPOCHS
     both = confidence_set(d, alpha).interval if not invalid else UNBOUNDED
@@ -95,11 +98,23 @@ def _contrast(line: ContrastLine, alpha: float, cause: str | None, whole: Verdic
             "threats": tuple(dict.fromkeys(threat.name for threat in line.threats)),
             "control_throughput": median_throughput(line.details, line.control),
             "arm_throughput": median_throughput(line.details, line.arm),
-            "control_p95_us": latency and latency.control_us,
-            "arm_p95_us": latency and latency.arm_us,
+            "control_p95_us": control_us,
+            "arm_p95_us": arm_us,
             "forecast_seconds": line.forecast_seconds,
         }
     )
+
+
+def _p95_us(line: ContrastLine, whole: Verdict) -> tuple[float | None, float | None]:
+    """Of the control, or of the other arm as it is beside the control, and of the arm; None: not
+    kept."""
+    rows = {row.arm: row for row in whole.latency if row.quantile == P95}
+    row, other = rows.get(line.arm), rows.get(line.control)
+    if row is None:
+        return None, None
+    if row.control == line.control:
+        return row.control_us, row.arm_us
+    return (None if other is None else other.arm_us), row.arm_us
 
 
 def _log_ratios(line: ContrastLine) -> Floats:

@@ -110,7 +110,7 @@ def cycles_basis(
     assert plan.turns is not None  # callers check the layout first
     return CyclesBasis(
         epochs=count,
-        layout=plan.chosen_layout.name,
+        layout=plan.layout_choice.name,
         unit=unit,
         turns=plan.turns,
         arms=(plan.control, arm),

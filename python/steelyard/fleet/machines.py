@@ -19,7 +19,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import t_interval, welch
 from steelyard.fleet.hosts import host_names
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
-from steelyard.history.question import place_of_arm, without_copies
+from steelyard.history.question import of_server, place_of_arm, without_copies
 from steelyard.model.estimate import Interval
 from steelyard.model.latency_goal import higher_is_better
 from steelyard.model.price import Price, parse_price
@@ -237,7 +237,7 @@ def _configuration(entry: Entry, place: str, build: KnownBuild) -> Configuration
     keys = {"version": " ".join(filter(None, (build.version, build.origin))) or "not known"}
     keys["layout"] = entry.layout
     keys[_TEXTS] = entry.script_texts or "not kept"
-    for key, value in entry.keys.items():
+    for key, value in of_server(entry.keys).items():
         if key.startswith(f"{place}."):
             arm_key = key.removeprefix(f"{place}.")
             if arm_key not in _NOT_OF_THE_ARM:

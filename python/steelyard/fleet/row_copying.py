@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Condition, Lock
 from typing import Protocol
 
-from steelyard.engines.access.load_machine import crossing, end_sessions, own_password
-from steelyard.engines.adapters import workload_database
+from steelyard.engines.adapters import crossing, end_sessions, own_password, workload_database
 from steelyard.engines.loading import Loader, RowShare, copy_share
 from steelyard.fleet.load_generators.load_agent import LoadMachineFacts, LostError
 from steelyard.model.endpoint import Endpoint

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.foreign.json.document import Document
+from steelyard.foreign.json_document import Document
 from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import SourceText
 

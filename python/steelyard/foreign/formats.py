@@ -15,32 +15,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steelyard.foreign.format import JsonFormat, TextFormat
-from steelyard.foreign.json.arms import read_json
-from steelyard.foreign.json.document import read_document
+from steelyard.foreign.json_arms import read_json
+from steelyard.foreign.json_document import read_document
 from steelyard.foreign.series import Sheet
 from steelyard.foreign.source import SourceText
 from steelyard.foreign.tables.shapes import read_csv
 from steelyard.foreign.tools import (
+    benchmark_lines,
+    benchmark_samples,
+    database_loads,
     fio,
     load_summaries,
     pgbench_logs,
     pgbench_output,
     request_logs,
+    sql_clients,
     steelyard_output,
+    transaction_suites,
 )
-from steelyard.foreign.tools.databases import load_generators, sql_clients, transaction_suites
-from steelyard.foreign.tools.microbenchmarks import result_lines, samples
 from steelyard.foreign.tools.steelyard_output import SavedVerdict, is_verdict, read_verdict
 from steelyard.model.errors import NumbersError, UsageError
 
 JSON_FORMATS: tuple[JsonFormat, ...] = (
-    samples.HYPERFINE,
+    benchmark_samples.HYPERFINE,
     fio.FORMAT,
     steelyard_output.STEELYARD,
-    result_lines.JMH,
-    result_lines.GOOGLE,
-    samples.PYTEST,
-    samples.CRITERION_SAMPLE,
+    benchmark_lines.JMH,
+    benchmark_lines.GOOGLE,
+    benchmark_samples.PYTEST,
+    benchmark_samples.CRITERION_SAMPLE,
     transaction_suites.BENCHBASE,
     load_summaries.JSON,
 )
@@ -49,16 +52,16 @@ TEXT_FORMATS: tuple[TextFormat, ...] = (
     pgbench_logs.LOG,
     pgbench_logs.AGGREGATE,
     transaction_suites.HAMMERDB,
-    samples.HYPERFINE_TABLE,
-    load_generators.SYSBENCH,
-    load_generators.SYSBENCH_CSV,
-    load_generators.YCSB,
+    benchmark_samples.HYPERFINE_TABLE,
+    database_loads.SYSBENCH,
+    database_loads.SYSBENCH_CSV,
+    database_loads.YCSB,
     transaction_suites.BENCHBASE_CSV,
     sql_clients.MYSQLSLAP,
-    result_lines.GO,
-    result_lines.JMH_TEXT,
-    result_lines.GOOGLE_CSV,
-    samples.CRITERION,
+    benchmark_lines.GO,
+    benchmark_lines.JMH_TEXT,
+    benchmark_lines.GOOGLE_CSV,
+    benchmark_samples.CRITERION,
     request_logs.REQUEST_LOG,
     load_summaries.WRK,
     load_summaries.FORMAT,

@@ -27,9 +27,10 @@ from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept
 INDEX = "history.jsonl"
 UNPLANNED = "a study without a plan: it was stopped before it was planned"
 UNPRINTABLE = "a folder's name is not UTF-8, or holds control characters: rename it"
-FORMAT = 5
-OUTDATED = (2, 3, 4)
-"""Formats whose entries lack a key of today's, or contrasts of two arms. They still say which files
+FORMAT = 6
+OUTDATED = (2, 3, 4, 5)
+"""Formats whose entries lack a key of today's, or contrasts of two arms, or tell questions apart by
+how an address is written. They still say which files
 must not have changed; the record is read anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"

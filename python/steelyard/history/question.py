@@ -5,7 +5,9 @@ these left out: which builds the arms are (version, directory), how much is meas
 margin, planned ends, loads, driver threads, whether statements are timed), where processes are
 placed, titles, and the state of one's own data. Only the keys of the two arms of the contrast
 count, whether one of them is the control or not. A key at its default is as one that is not given,
-so that keys of later versions separate no older records.
+so that keys of later versions separate no older records. An address is what it leads to, however it
+is written; an arm with one of its own is known by it, whatever it is called; and the base backup of
+a running server is that server's.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from steelyard.history.entry import Entry, KnownReading
+from steelyard.study.address import address_text, address_words
 from steelyard.study.arm import Arm
 from steelyard.study.study import Study
 
@@ -99,8 +102,8 @@ def question_name(study: Study, arm: Arm, metric: str, base: Arm | None = None) 
     """The name of the question that a contrast answers. `base`: another arm that `arm` is compared
     with; None: the control."""
     other = base or study.control
-    name, control = arm.role or arm.name, other.role or other.name
     keys = keys_of_question(keys_of(study), arm.name, other.name)
+    name, control = (keys.get(f"{side}.name", side) for side in ("arm", "control"))
     identity = json.dumps([study.name, name, control, metric, sorted(keys.items())])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:_DIGITS]
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{study.name}-{name}-against-{control}")
@@ -125,7 +128,44 @@ def keys_of_question(keys: Mapping[str, str], arm: str, control: str) -> Mapping
         of_others = not place and key.startswith(("arm[", "control."))
         if not (of_others or name in left_out or name.startswith("budget.")):
             question_keys[name] = value
-    return question_keys
+    return _by_addresses(of_server(question_keys), keys)
+
+
+def of_server(keys: Mapping[str, str]) -> Mapping[str, str]:
+    """The keys of a study without where the base backup of a running server stood for its time."""
+    if "source.server" not in keys:
+        return keys
+    places = {"source.place", *(["source.config"] if "source.reported" in keys else [])}
+    return {key: value for key, value in keys.items() if key not in places}
+
+
+def _by_addresses(question_keys: Mapping[str, str], keys: Mapping[str, str]) -> Mapping[str, str]:
+    """With addresses as what they lead to. A side is known by an address of its own, which no other
+    arm of the study has, and not by its name. `keys`: of the study."""
+    common = question_keys.get("address")
+    own = {side: question_keys.get(f"{side}.address") for side in ("control", "arm")}
+    rest = {key: value for key, value in question_keys.items() if key not in _ADDRESSES}
+    if not any(own.values()):
+        return rest if common is None else {**rest, "address": _lead((common,))}
+    places = [key.removesuffix(".name") for key in keys if _NAME_OF_ARM.fullmatch(key)]
+    every = [_lead((common, keys.get(f"{place}.address"))) for place in places]
+    for side, address in own.items():
+        rest[f"{side}.address"] = _lead((common, address))
+        if address is not None and every.count(rest[f"{side}.address"]) == 1:
+            rest.pop(f"{side}.name", None)
+    return rest
+
+
+def _lead(addresses: Sequence[str | None]) -> str:
+    """What they lead to, the words of the later ones in place of the former's."""
+    words: dict[str, str] = {}
+    for address in filter(None, addresses):
+        words |= address_words(address)
+    return address_text(words)
+
+
+_ADDRESSES = ("address", "control.address", "arm.address")
+_NAME_OF_ARM = re.compile(r"(?:control|arm\[.*\])\.name", re.DOTALL)
 
 
 def questions_of(entries: Sequence[Entry]) -> tuple[QuestionHistory, ...]:
@@ -174,7 +214,10 @@ def machines_of(question: QuestionHistory) -> tuple[str, ...]:
     return tuple(sorted(set(every), key=lambda machine: (-every.count(machine), machine)))
 
 
-_FIRST = ("source.database", "workload.name", "workload.scale", "workload.clients", "source.place")
+_FIRST = (
+    *("source.server", "source.database", "workload.name", "workload.scale", "workload.clients"),
+    "source.place",
+)
 """Keys that tell questions apart in words before others do."""
 
 

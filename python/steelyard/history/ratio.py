@@ -23,7 +23,7 @@ from steelyard.analysis.decision.sign_flip import Floats
 from steelyard.analysis.decision.t_interval import welch
 from steelyard.history.entry import Entry, KnownBuild, KnownReading
 from steelyard.history.question import Point
-from steelyard.model.files.shortened import apart
+from steelyard.model.files.printable import apart
 from steelyard.model.units import format_percent, percent_of_log
 
 CONFIDENCE = 0.95

@@ -122,7 +122,7 @@ def entry_of(parts: EntryParts, path: str, hashes: dict[str, str]) -> Entry:
         title=study.title,
         question=study.question,
         seed=plan.seed,
-        layout=plan.chosen_layout.name,
+        layout=plan.layout_choice.name,
         machine=LedgerMachine.of(environment.machine),
         kernel=environment.machine.kernel,
         boot=environment.machine.boot_id,

@@ -13,7 +13,7 @@ from steelyard.record.record import Record, damage_named, read_object
 from steelyard.record.sweep import LATER_KEYS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptPoint
 from steelyard.record.verdict import Verdict
 from steelyard.verdict.rejudge import VerdictDifference, differences, rejudge
-from steelyard.verdict.swept import swept
+from steelyard.verdict.swept import swept, without_pairs
 
 
 def verified(history: History) -> History:
@@ -104,6 +104,8 @@ def _whole(sweep: Swept) -> Swept:
 
 def _as_old_as(recorded: Swept, remade: Swept) -> Swept:
     """What was made without the later keys that a point of `recorded` does not have."""
+    if not any("pairs" in point.model_fields_set for point in recorded.points):
+        remade = without_pairs(remade)
     recorded_keys: dict[tuple[str, str], set[str]] = {
         (point.value, contrast.arm): contrast.model_fields_set
         for point in recorded.points

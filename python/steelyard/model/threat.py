@@ -1,9 +1,12 @@
-"""Holds the threats, every reason to doubt a verdict: a closed list."""
+"""Holds the threats, every reason to doubt a verdict: a closed list; and what is seen of one, the
+figures, which `wording` says.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +118,47 @@ INVALIDATING = frozenset(
 """Kinds after which nothing can be said, whatever was seen of them."""
 EARLIER = {"attempt k": ThreatKind.ATTEMPT.value}
 """Name in older records → name now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something that was seen; each subclass is a thing that can be, with its figures in fields.
+
+    A kind of threat may be raised by several of them.
+    """
+
+    kind: ClassVar[ThreatKind]
+
+    @property
+    def raises(self) -> ThreatKind:
+        """The kind of threat that it is a reason for: the class's, but for a few that hold it."""
+        return self.kind
+
+    @property
+    def name(self) -> str:
+        """Of its kind, as it is printed."""
+        return self.raises.value
+
+    @property
+    def invalidates(self) -> bool:
+        """Whether nothing can be said where it was seen."""
+        return self.raises in INVALIDATING
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether it was seen in turns, where some advice is another."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted(Observation):
+    """What a record or a file says itself, in words of its own."""
+
+    of: ThreatKind
+    text: str
+    """A sentence without full stop."""
+
+    @property
+    def raises(self) -> ThreatKind:
+        """As the record or the file has it."""
+        return self.of

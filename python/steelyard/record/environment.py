@@ -9,8 +9,7 @@ from pydantic import AfterValidator
 
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.frozen import Frozen
-from steelyard.record.machine.drive_health import DriveHealth
-from steelyard.record.machine.probe import Probe
+from steelyard.record.machine import DriveHealth, Probe
 
 OF_SCRIPT = "script "
 """Before the name of a script among the `files` of an environment."""

@@ -12,7 +12,7 @@ from typing import Literal
 from steelyard.model.readings import EpochTotals, WaitPart
 from steelyard.model.turn import Checkpoint, Turn, TurnEnd
 from steelyard.record.frozen import Frozen
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.record.slice import SliceLine
 from steelyard.record.turns.seconds import CheckpointLine, DebtLine, SecondsLine, seconds_of
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, cast
 from steelyard.model.units import NS_PER_S
 from steelyard.record.factors import FactorsPlan
 from steelyard.record.frozen import Frozen
-from steelyard.record.machine.arm_places import ArmPlace, MemoryPlan
+from steelyard.record.machine import ArmPlace, MemoryPlan
 from steelyard.study.study import LayoutName
 
 Residency = Literal["own servers", "one server", "several servers", "own databases"]
@@ -75,7 +75,7 @@ CYCLES: Final = "cycles"
 """Layouts as a plan has them."""
 
 
-class ChosenLayout(Frozen):
+class LayoutChoice(Frozen):
     """How the load of a weighing is laid out in time, and why so, in one sentence."""
 
     name: LayoutName
@@ -219,10 +219,10 @@ class Choices(Frozen):
     """None: the metric is no rate at a limit of latency."""
 
     @property
-    def chosen_layout(self) -> ChosenLayout:
+    def layout_choice(self) -> LayoutChoice:
         """The layout and why; where a record is older than the word, by what it holds."""
         name = self.layout or (SLICES if self.turns is None else TURNS)
-        return ChosenLayout(name=cast(LayoutName, name), why=self.layout_why)
+        return LayoutChoice(name=cast(LayoutName, name), why=self.layout_why)
 
     def load_ns(self, epoch_ns: int, arms: Sequence[str]) -> int:
         """Load of an epoch at most, of all arms together; `epoch_ns`: of slices."""

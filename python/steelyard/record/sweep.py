@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from steelyard.record.contrast import Percent
 from steelyard.record.frozen import Frozen
@@ -37,7 +37,8 @@ class SweepPlan(Frozen):
 
 
 class SweptContrast(Frozen):
-    """An arm against the control at one point, with an interval that holds for all together."""
+    """An arm against the control, or against another arm, at one point, with an interval that holds
+    for all together."""
 
     arm: str
     control: str
@@ -68,10 +69,26 @@ class SweptPoint(Frozen):
 
     value: str
     contrasts: tuple[SweptContrast, ...] = ()
+    pairs: tuple[SweptContrast, ...] = ()
+    """Arms against another arm, where the study compares them with one besides the control; absent
+    in older sweeps."""
     record: str = ""
     """Its folder, in the sweep's."""
     failed: str = ""
     """Why it could not be weighed; empty: it was."""
+
+    @property
+    def every_contrast(self) -> tuple[SweptContrast, ...]:
+        """Of arms against the control, then of those that are compared with another arm too."""
+        return (*self.contrasts, *self.pairs)
+
+
+class SweptRow(NamedTuple):
+    """Two arms that are compared at every value of a sweep."""
+
+    arm: str
+    control: str
+    """Or the other arm that it is compared with."""
 
 
 class Swept(Frozen):
@@ -85,7 +102,23 @@ class Swept(Frozen):
     """Of all intervals of an arm together."""
     points: tuple[SweptPoint, ...]
     sentences: tuple[str, ...]
-    """One an arm."""
+    """One an arm, and one an arm that is compared with another one too."""
     seed: int
     command: str = ""
     seconds: float
+
+    @property
+    def rows(self) -> tuple[SweptRow, ...]:
+        """What is compared with what: with the control first."""
+        lines = [line for point in self.points for line in point.contrasts]
+        lines += [line for point in self.points for line in point.pairs]
+        return tuple(dict.fromkeys(SweptRow(line.arm, line.control) for line in lines))
+
+    def contrasts_of(self, row: SweptRow) -> tuple[tuple[str, SweptContrast], ...]:
+        """(value, contrast) of a row, in the order of the values; without those that failed."""
+        return tuple(
+            (point.value, line)
+            for point in self.points
+            for line in point.every_contrast
+            if (line.arm, line.control) == row
+        )

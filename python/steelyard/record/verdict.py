@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from steelyard.record.capacity import Capacity, Cost
-from steelyard.record.contrast import ContrastLine, Percent
+from steelyard.record.contrast import Capacity, ContrastLine, Cost, Percent
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.factors import FactorEffects
 from steelyard.record.frozen import Frozen

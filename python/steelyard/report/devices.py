@@ -19,14 +19,7 @@ from steelyard.model.units import (
 )
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import EpochLine
-from steelyard.record.machine.probe import (
-    LOG_PATH,
-    NOT_DIRECT,
-    PEAK_READ,
-    PEAK_WRITE,
-    RANDOM_READ,
-    Probe,
-)
+from steelyard.record.machine import LOG_PATH, NOT_DIRECT, PEAK_READ, PEAK_WRITE, RANDOM_READ, Probe
 from steelyard.record.verdict import DeviceFigure, DeviceSummary, Verdict
 from steelyard.report.tables import amount, counted_reading
 from steelyard.wording.bottleneck import ceiling_text

@@ -4,12 +4,13 @@ differ in their defaults, and how often data was loaded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from steelyard.model.units import NS_PER_S, NS_PER_US, format_bytes, format_duration
 from steelyard.record.environment import Environment, SourceFacts
 from steelyard.record.plan import BuildDefaultDifferences, Loads
 from steelyard.record.verdict import Verdict
+from steelyard.wording.unnamed_inserts import unnamed_insert_note
 
 Rows = list[tuple[str, str]]
 Build = Mapping[str, str | int | bool]
@@ -41,12 +42,15 @@ def machine_rows(environment: Environment) -> Rows:
     return rows
 
 
-def workload_rows(environment: Environment) -> Rows:
-    """What was driven, and on whose data; what is unset or zero is left out."""
+def workload_rows(environment: Environment, statements: Iterable[str] = ()) -> Rows:
+    """What was driven, and on whose data; what is unset or zero is left out. `statements`: of the
+    scripts, `script: statement`."""
     rows: Rows = list(_source_rows(environment.source))
     for key, value in environment.workload.items():
         if value and key not in ("clients", "threads"):  # these two stand in the plan
             _flatten(rows, "workload" if key == "name" else f"workload {key}", value)
+    if note := unnamed_insert_note(statements):
+        rows.append(("statements", note))
     return rows
 
 

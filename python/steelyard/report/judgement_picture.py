@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from steelyard.analysis.two_samples.change_points import Segment
 from steelyard.foreign.judgement.judgement import Judgement
-from steelyard.foreign.judgement.level_steps import steps_of
+from steelyard.foreign.judgement.overview import steps_of
 from steelyard.report.charts.drawing import CHARACTER, Drawing, save
 from steelyard.report.charts.interval import draw_interval
 from steelyard.report.charts.scale import Linear, Log

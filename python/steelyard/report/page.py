@@ -43,7 +43,7 @@ from steelyard.report.incidents import (
 )
 from steelyard.report.layouts.shown_layout import layout_named, shown_layout
 from steelyard.report.plan import plan_rows
-from steelyard.report.plans.shown import shown_plans
+from steelyard.report.plans import shown_plans
 from steelyard.report.source import (
     LATENCY_EDGES_NS,
     CountLatencies,
@@ -92,7 +92,7 @@ _WHOLE = Brevity(contrasts=100, doubts=100, scripts=1000, characters=4000)
 def render_page(source: PageSource, brevity: Brevity | None = None) -> str:
     """The page as text, at most 2 MB however many slices there were; with a brevity its first
     screen alone, to be printed."""
-    template = "template.html.j2" if brevity is None else "brief/brief.html.j2"
+    template = "template.html.j2" if brevity is None else "brief.html.j2"
     return (
         templates(_HERE)
         .get_template(template)
@@ -179,7 +179,8 @@ def _context(source: PageSource) -> dict[str, Any]:
         "only_lines": environment_rows.only_lines(defaults, plan.control),
         "loads_line": environment_rows.loads_line(verdict.loads if verdict else None),
         "compared": environment_rows.settings_compared(source.environment, verdict),
-        "plan_rows": plan_rows(plan) + environment_rows.workload_rows(source.environment),
+        "plan_rows": plan_rows(plan)
+        + environment_rows.workload_rows(source.environment, source.plans.get(plan.control, {})),
         "method": method_text(contrasts[0].facts.details) if contrasts else "",
         "machine_rows": [
             *environment_rows.machine_rows(source.environment),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from steelyard.model.latency_goal import metric_words
 from steelyard.model.units import format_bytes, format_digits
 from steelyard.record.factors import FactorsPlan
-from steelyard.record.machine.arm_places import MemoryPlan
+from steelyard.record.machine import MemoryPlan
 from steelyard.record.plan import LeftOutScript, Plan
 from steelyard.report.layouts.plan_words import because
 from steelyard.report.layouts.shown_layout import shown_layout

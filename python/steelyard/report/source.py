@@ -10,11 +10,12 @@ from typing import Self
 from steelyard.evaluation.threats.machine import epoch_observations
 from steelyard.model.errors import RecordError
 from steelyard.model.files.small_file import parse_toml, read_small
+from steelyard.model.secrets.redaction import redacted
 from steelyard.model.turn import Turn
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import ArmDifferences, Environment
 from steelyard.record.epoch import EpochLine
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.record.plan import Plan
 from steelyard.record.reader import (
     read_environment,
@@ -77,7 +78,8 @@ class PageEpoch:
         """Of an epoch's line in the record; `processors`: those that a weighing may use."""
         threats = (threat_of(observation) for observation in epoch_observations(line, processors))
         machine = tuple((threat.name, threat.seen) for threat in threats)
-        return cls(line.epoch + 1, line.outcome, line.error, line.attempt, machine)
+        error = tuple(map(redacted, line.error))  # of an earlier version's record, too
+        return cls(line.epoch + 1, line.outcome, error, line.attempt, machine)
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
         else {},
         verdict=verdict,
         epochs=tuple(PageEpoch.of(line, plan.processors) for line in telemetry.epochs),
-        events=tuple(Event(line.epoch + 1, line.event) for line in telemetry.events),
+        events=tuple(Event(line.epoch + 1, redacted(line.event)) for line in telemetry.events),
         dots=dots,
         latency_counts=counts,
         borders=borders,

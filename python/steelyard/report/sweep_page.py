@@ -16,7 +16,7 @@ from markupsafe import Markup
 from steelyard.evaluation.sweep import knee
 from steelyard.model.files.own_directory import write_whole
 from steelyard.model.units import NS_PER_US, format_duration
-from steelyard.record.sweep import Swept, SweptContrast
+from steelyard.record.sweep import Swept, SweptContrast, SweptRow
 from steelyard.report.charts.drawing import WIDE, Drawing, both_widths
 from steelyard.report.charts.scale import Linear, known_ends
 from steelyard.report.charts.upright import LEFT, LOWER, RIGHT, UPPER, draw_joined
@@ -85,17 +85,15 @@ def _levels_text(values: Sequence[str], curve: Curve) -> str:
     return ", ".join(f"{amount(level)} at {value}" for value, level in pairs) + bend
 
 
-def draw_sweep(swept: Swept, arm: str, width: float) -> Markup:
+def draw_sweep(swept: Swept, row: SweptRow, width: float) -> Markup:
     """The points of one arm from left to right as they are told, at equal distances."""
-    contrasts = [
-        (point.value, line) for point in swept.points for line in point.contrasts if line.arm == arm
-    ]
+    contrasts = swept.contrasts_of(row)
     ends = known_ends(line for _, line in contrasts)
     reach = max(swept.margin_percent * 1.6, *(abs(end) * 1.12 for end in ends), 0.1)
     reach = min(reach, _MOST_PERCENT)
     description = "; ".join(f"{value}: {reading(line)}" for value, line in contrasts)
     name = _name(swept)
-    drawing = Drawing(width, _DIFFERENCE_HEIGHT, f"{arm} by {name}", description)
+    drawing = Drawing(width, _DIFFERENCE_HEIGHT, f"{row.arm} by {name}", description)
     draw_joined(drawing, reach, swept.margin_percent, contrasts, name)
     return drawing.svg()
 
@@ -105,10 +103,12 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class SweptArm:
-    """An arm against the control over all values."""
+    """An arm against the control, or another arm, over all values."""
 
     arm: str
     control: str
+    is_control: bool
+    """Whether it is compared with the control."""
     throughput: Markup | None
     """Curves of both; None: not kept, as in older records."""
     latency: Markup | None
@@ -127,7 +127,6 @@ def write_sweep_page(swept: Swept, folder: Path) -> Path:
 
 def render_sweep(swept: Swept) -> str:
     """The page as text; it opens from disk and loads nothing else."""
-    every = [line for point in swept.points for line in point.contrasts]
     return (
         templates(_HERE)
         .get_template("sweep.html.j2")
@@ -135,7 +134,7 @@ def render_sweep(swept: Swept) -> str:
             style=Markup(style_sheet()),
             swept=swept,
             name=_name(swept),
-            arms=[_arm(swept, arm) for arm in dict.fromkeys(line.arm for line in every)],
+            arms=[_arm(swept, row) for row in swept.rows],
         )
     )
 
@@ -144,12 +143,10 @@ def _name(swept: Swept) -> str:
     return short_key(swept.key)
 
 
-def _arm(swept: Swept, arm: str) -> SweptArm:
-    contrasts = [
-        (point.value, line) for point in swept.points for line in point.contrasts if line.arm == arm
-    ]
+def _arm(swept: Swept, row: SweptRow) -> SweptArm:
+    contrasts, (arm, control) = swept.contrasts_of(row), row
     values = [value for value, _ in contrasts]
-    control = contrasts[0][1].control
+    controls = {line.control for point in swept.points for line in point.contrasts}
     rates = {
         control: [line.control_throughput for _, line in contrasts],
         arm: [line.arm_throughput for _, line in contrasts],
@@ -164,10 +161,11 @@ def _arm(swept: Swept, arm: str) -> SweptArm:
     return SweptArm(
         arm=arm,
         control=control,
+        is_control=control in controls,
         throughput=_curves(f"Throughput by {name}, /s", name, values, rates, knees),
         latency=_curves(f"p95 of the latency by {name}, ms", name, values, latency, {}),
         knees=f"Throughput bends (its knee) at {' and at '.join(bends)}." if bends else "",
-        difference=both_widths(partial(draw_sweep, swept, arm), WIDE),
+        difference=both_widths(partial(draw_sweep, swept, row), WIDE),
         rows=tuple(_row(swept, value, line) for value, line in contrasts),
     )
 

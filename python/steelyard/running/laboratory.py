@@ -18,7 +18,7 @@ from steelyard.engines.intake import ServerSettings
 from steelyard.engines.page_cache import Evicted
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.study.study import Failing, Study
 from steelyard.telemetry.host import HostSample
 from steelyard.telemetry.slice_counters import MachineCounters

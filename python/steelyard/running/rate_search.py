@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from steelyard.analysis.capacity.staircase import (
+from steelyard.analysis.staircase import (
     FEWEST_VISITS,
     FIRST_STEP,
     LAST_STEP,
@@ -24,7 +24,7 @@ from steelyard.analysis.capacity.staircase import (
     Rule,
     Search,
 )
-from steelyard.driver.arrivals import Arrivals
+from steelyard.driver.answer import Arrivals
 from steelyard.evaluation.rates import rule_of
 from steelyard.model.errors import StudyError, WeighingError
 from steelyard.model.latency_goal import MOST_NS, LatencyGoal

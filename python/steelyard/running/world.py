@@ -33,14 +33,14 @@ from steelyard.model.errors import EngineError, ServerError, UsageError
 from steelyard.model.units import NS_PER_S
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.running.external_slots import servers
 from steelyard.running.laboratory import Laboratory, LoadDrivers, ReportsStage
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import Study
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.devices import device_numbers, leaves_beneath
-from steelyard.telemetry.drives.reading import read_drives
+from steelyard.telemetry.drive_health import read_drives
 from steelyard.telemetry.environment import environment
 from steelyard.telemetry.host import (
     HostSample,
@@ -52,11 +52,10 @@ from steelyard.telemetry.host import (
 )
 from steelyard.telemetry.slice_counters import MachineCounters
 from steelyard.telemetry.sources import built_in_sources
-from steelyard.tuning.probe.probing import probe_facts
+from steelyard.tuning.probing import probe_facts
 from steelyard.workloads.checks import check, count_work, explain_probes
-from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
 from steelyard.workloads.loading.imported_data import drop_backup, import_template, server_settings
-from steelyard.workloads.loading.load import before_clients, load
+from steelyard.workloads.loading.load import before_clients, load, loaded_workload, require_workload
 from steelyard.workloads.loading.template import description, template, template_after_sql
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import Script

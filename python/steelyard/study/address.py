@@ -1,9 +1,15 @@
-"""Says what a study of running servers may hold: arms that are sessions, nothing of our own."""
+"""Says what a study of running servers may hold: arms that are sessions, nothing of our own.
+
+Takes an address apart, so that it is known again however it is written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+from urllib.parse import unquote
 
 from steelyard.study.arm import Arm
 from steelyard.study.secrets import holds_password
@@ -117,6 +123,82 @@ def require_reachable(study: AddressedStudy, *, own_databases: bool) -> None:
                 f'arm "{arm.name or arm.role}" has "{refused[0]}", which needs a server that we '
                 "start: at an address an arm has settings of its sessions, a role, a database"
             )
+
+
+_PAIR = re.compile(
+    r"\s*([^\s=]+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?:\s+|$)", re.DOTALL
+)
+_URI = re.compile(r"\s*([A-Za-z][\w+.-]*)://(.*?)\s*", re.DOTALL)
+_HOST = re.compile(r"(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?")
+_OF_ACCESS = re.compile(
+    r"passw.*|passfile|ssl(cert|key|rootcert|crl|password)|(fallback_)?application_name"
+    r"|connect_timeout|keepalives.*|tcp_user_timeout"
+)
+"""Words by which a server lets one in, or a connection is watched: they change nothing of what is
+weighed."""
+_PLAIN = re.compile(r"[\w.:/,@%+-]+")
+_OF_SERVER = ("host", "hostaddr", "port", "service")
+
+
+def address_words(address: str) -> dict[str, str]:
+    """The words of a connection string, or of a URI, that say which server, database and session
+    is reached; of what is neither, it alone. A host's name is in lower case."""
+    uri = _URI.fullmatch(address)
+    words = _keywords(address) if uri is None else _uri_words(uri[1], uri[2])
+    if words is None:
+        return {"address": address}
+    words = {word: value for word, value in words.items() if value}
+    if "host" in words:
+        words.pop("hostaddr", None)
+        host = words["host"]
+        words["host"] = host if host.startswith("/") else host.lower()
+    return {word: value for word, value in words.items() if not _OF_ACCESS.fullmatch(word)}
+
+
+def address_text(words: Mapping[str, str]) -> str:
+    """The words in the order of the alphabet: `"host=db1 port=5432 user=app"`."""
+    return " ".join(
+        f"{word}={value if _PLAIN.fullmatch(value) else json.dumps(value)}"
+        for word, value in sorted(words.items())
+    )
+
+
+def server_text(address: str) -> str:
+    """Of a connection string the words that say which server it leads to: `"host=db1 port=5432"`;
+    empty: it has none."""
+    words = address_words(address)
+    return address_text({word: words[word] for word in _OF_SERVER if word in words})
+
+
+def _keywords(text: str) -> dict[str, str] | None:
+    """As libpq reads `host=db1 port=5432`; None: it does not."""
+    words, at = dict[str, str](), 0
+    while at < len(text.rstrip()):
+        pair = _PAIR.match(text, at)
+        if pair is None:
+            return None
+        value, at = pair[3] if pair[2] is None else pair[2], pair.end()
+        words[pair[1]] = re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL)
+    return words
+
+
+def _uri_words(scheme: str, rest: str) -> dict[str, str]:
+    """As libpq reads `postgresql://user@host:port/dbname?word=value`; with the scheme of others."""
+    place, _, query = rest.partition("?")
+    authority, _, database = place.partition("/")
+    user, _, listed = authority.rpartition("@")
+    hosts = [match for each in listed.split(",") if (match := _HOST.match(each)) is not None]
+    ports = ",".join(match[3] or "" for match in hosts)
+    words = {
+        "scheme": "" if scheme in ("postgres", "postgresql") else scheme,
+        "user": user.partition(":")[0],
+        "host": ",".join(match[1] or match[2] for match in hosts),
+        "port": ports if ports.strip(",") else "",
+        "dbname": database,
+    }
+    pairs = (pair.partition("=") for pair in query.split("&"))
+    words |= {word: value for word, _, value in pairs}
+    return {word: unquote(value) for word, value in words.items()}
 
 
 def require_archivable(engine: str) -> None:

@@ -48,6 +48,11 @@ class Budget(StudyModel):
             raise ValueError('"slice" and "counted" both say how long a slice is: give one of them')
         return self
 
+    @property
+    def by_executions(self) -> bool:
+        """Whether slices are of so many executions, and not of a time."""
+        return bool(self.counted)
+
     def length_ns(self, layout: str) -> int:
         """How long a layout may take."""
         [key] = [key for key in BUDGETS if BUDGETS[key] == layout]

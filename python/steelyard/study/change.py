@@ -178,9 +178,20 @@ def apply_change(table: Table, override: str) -> None:
     target[path[-1]] = _value_of(override, is_text=is_text)
 
 
-def leave_undriven(table: Table, keys: Collection[str]) -> None:
-    """Take away what the file drives where an override names scripts in its place; `keys`: of the
-    overrides, whose own texts and streams stay."""
+def leave_overridden(table: Table, overrides: Iterable[str]) -> None:
+    """Take away what the file says of what an override says otherwise: what it drives where scripts
+    are named; and how many epochs it has where slices are cut by executions and a time is named,
+    which counts there by the number of epochs alone."""
+    keys = {*map(key_of, overrides)}
+    _leave_undriven(table, keys)
+    budget = table.get("budget")
+    by_time = "budget.measuring" in keys and "budget.epochs" not in keys
+    if by_time and isinstance(budget, dict) and budget.get("counted"):
+        budget.pop("epochs", None)
+
+
+def _leave_undriven(table: Table, keys: Collection[str]) -> None:
+    """`keys`: of the overrides, whose own texts and streams stay."""
     workload = table.get("workload")
     if "workload.scripts" not in keys or not isinstance(workload, dict):
         return
@@ -197,6 +208,19 @@ def leave_undriven(table: Table, keys: Collection[str]) -> None:
     if "workload.streams" not in keys and not {*names} <= {*scripts}:
         del workload["streams"]
         workload.pop("excluded", None)
+
+
+def stated_names(changes: Iterable[str]) -> set[str]:
+    """The names that changes give to the control and to arms."""
+    return {str(_value_of(each, is_text=True)) for each in changes if _is_name(key_of(each))}
+
+
+def _is_name(key: str) -> bool:
+    """Whether it is that of an arm, and not of its pooler, its profile or a setting."""
+    table, _, name = key.rpartition(".")
+    path = [part.strip() for part in table.split(".")]
+    of_arm = path[0] in ("control", "arm") and "settings" not in path
+    return of_arm and name.strip() == "name" and path[-1] not in _SHORT
 
 
 def says_key(change: str, *keys: str) -> bool:
@@ -304,7 +328,7 @@ def _behind_name(arm: Table, path: list[str]) -> list[str]:
 
 _SHORT = {"workload": "name", "pooler": "name", "profile": "name", "source": "place"}
 """Tables of which a study may give one key alone."""
-_FOUND_OF_DATA = ("kind", "digest", "reported", "partial", "backup", "settings_digest")
+_FOUND_OF_DATA = ("kind", "digest", "reported", "partial", "backup", "server", "settings_digest")
 """Keys of data that say what was found at their place, and of their server."""
 _OF_CLIENTS = ("clients", "clients_when_slow", "threads", "machines", "reconnect")
 """Keys of a workload that say by whom it is driven, whichever it is."""

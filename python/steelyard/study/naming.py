@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -137,9 +137,9 @@ def named_anew(study: Study, usual: Study) -> Study:
     return with_names(_with_arms(study, arms))
 
 
-def renamed(study: Study, usual: Study) -> Study:
+def renamed(study: Study, usual: Study, stated: Collection[str] = ()) -> Study:
     """A built-in study with names for the arms whose treatment is not that of its file (`usual`)
-    any more, and with no words for what they answer."""
+    any more, and with no words for what they answer. Names that were `stated` stay."""
     usual_names = {arm.name for arm in usual.every_arm}
     names = {arm.name for arm in study.every_arm if not arm.role}
     weighted = any(not arm.weight.is_none for arm in study.every_arm)
@@ -154,7 +154,9 @@ def renamed(study: Study, usual: Study) -> Study:
     if not other:
         return study
     arms = [
-        arm.model_copy(update={"role": arm.name, "name": ""}) if arm.name in other else arm
+        arm.model_copy(update={"role": arm.name, "name": ""})
+        if arm.name in other and arm.name not in stated
+        else arm
         for arm in study.every_arm
     ]
     retained = {
@@ -162,7 +164,8 @@ def renamed(study: Study, usual: Study) -> Study:
         for name, answer in study.answer.items()
         if name not in other and study.control.name not in other
     }
-    answer = {**{arm.role: GENERIC for arm in arms[1:] if arm.role}, **retained}
+    generic = {arm.role or arm.name: GENERIC for arm in arms[1:] if arm.role or arm.name in other}
+    answer = {**generic, **retained}
     if study.control.name in other:
         answer = {arm.name: GENERIC for arm in study.arms}
     return with_names(_with_arms(study.model_copy(update={"answer": answer}), arms))

@@ -29,11 +29,12 @@ from steelyard.study.change import (
     apply_change,
     general_first,
     key_of,
-    leave_undriven,
+    leave_overridden,
     quoting_hint,
     renamed_keys,
     setting_name,
     spelling_free,
+    stated_names,
     toml_key,
     toml_text,
 )
@@ -68,7 +69,7 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     usual = {*table.get("settings", ())} if file in builtin_studies().values() else set()
     for override in general_first(overrides):
         apply_change(table, override)
-    leave_undriven(table, {*map(key_of, overrides)})
+    leave_overridden(table, overrides)
     overridden = {setting_name(key_of(each).removeprefix("settings.")) for each in overrides}
     _lay_beneath(table, set() if "settings" in overridden else usual - overridden)
     study = _validate(table, file, overrides)
@@ -78,17 +79,17 @@ def read_study(name_or_file: str, overrides: Sequence[str] = ()) -> Study:
     study = answering_arms(study)
     if any(map(_of_an_arm, overrides)):
         with suppress(StudyError):  # a file of which overrides make a whole study
-            return _named_anew(study, file)
+            return _named_anew(study, file, stated_names(overrides))
     return study
 
 
-def _named_anew(study: Study, file: Path) -> Study:
+def _named_anew(study: Study, file: Path, stated: Collection[str]) -> Study:
     """With other names for arms that are named by what they are in the file, or in the built-in
     study of a record, and are that no more."""
     usual, ready = _validate(_read_table(file), file), builtin_studies()
     study = named_anew(study, usual)
     of_ready = file in ready.values() or (_is_of_record(file) and usual.name in ready)
-    return renamed(study, usual) if of_ready else study
+    return renamed(study, usual, stated) if of_ready else study
 
 
 def _require_effect(study: Study, overrides: Sequence[str]) -> None:

@@ -28,7 +28,8 @@ _WORD = re.compile(r"(?:^|[\s?&'\"])(?:-c\s*)?([\w%.-]+)\s*=")
 _ADVICE = {
     "settings": "leave it out, since no arm needs it to be weighed",
     "texts": "give the script with -f, since the text of a file is not kept",
-    "sql": "make roles and user mappings without passwords, since these servers ask for none",
+    "sql": "make roles and user mappings without passwords, since these servers ask for none, and "
+    "name the columns of rows that are inserted",
 }
 
 
@@ -59,5 +60,7 @@ def _secrets(table: Mapping[str, object], prefix: str) -> Iterator[tuple[str, st
             yield from _secrets(value, path)
         elif isinstance(value, str) and key != "address" and is_secret_setting(key, value):
             yield path, prefix.rpartition(".")[2]
-        elif isinstance(value, list) and any(isinstance(v, str) and holds_secret(v) for v in value):
+        elif isinstance(value, list) and holds_secret(
+            "\n;\n".join(each for each in value if isinstance(each, str))
+        ):  # together: one makes the table that another fills
             yield path, key

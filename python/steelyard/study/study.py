@@ -121,6 +121,9 @@ class Source(StudyModel):
     backup: str | None = None
     """Names the base backup at the place that was taken for this weighing, and is removed when its
     data are loaded. None: the place is a user's, and stays."""
+    server: str | None = None
+    """Of such a backup the server that was copied, by which the history knows it again:
+    `"host=db1 port=5432"`."""
     settings_digest: str | None = None
     """Of its server's settings as they were when the study was made, wherever they are said. None:
     as they are now."""

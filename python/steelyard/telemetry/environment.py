@@ -22,7 +22,7 @@ from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance
 from steelyard.engines.memory.control_groups import ROOT
-from steelyard.model.files.shortened import apart
+from steelyard.model.files.printable import apart
 from steelyard.model.secrets.redaction import hidden_settings
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import OF_SCRIPT, DiskFacts, Environment
@@ -39,7 +39,7 @@ from steelyard.telemetry.doctor.examine import examine
 from steelyard.telemetry.doctor.finding import HostFacts, Lately
 from steelyard.telemetry.doctor.memory import HUGE_PAGES
 from steelyard.telemetry.doctor.processors import CLOCK_SOURCE, CPU
-from steelyard.telemetry.drives.reading import read_drives
+from steelyard.telemetry.drive_health import read_drives
 
 _SAME_MACHINE = ("hostname", "kernel", "processor", "processors", "memory_bytes", "boot_id")
 _SAME_WHERE_KNOWN = (

@@ -16,10 +16,10 @@ from steelyard.model.units import (
     interval_decimals,
     spread_words,
 )
-from steelyard.record.capacity import Cost
 from steelyard.record.contrast import (
     ContrastDetails,
     ContrastLine,
+    Cost,
     Ends,
     EpochDetail,
     JudgedContrast,

@@ -1,38 +1,31 @@
-"""Says what a sweep shows: one sentence an arm."""
+"""Says what a sweep shows: one sentence an arm, and one for each two arms that are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from steelyard.model.units import format_reading
-from steelyard.record.sweep import Swept, SweptContrast, SweptPoint
+from steelyard.record.sweep import Swept, SweptContrast, SweptRow
 from steelyard.study.change import short_key
 from steelyard.wording.contrast_text import QUANTITIES
 
 
 def sweep_sentences(swept: Swept) -> tuple[str, ...]:
-    """Of every arm, in their order."""
-    arms = dict.fromkeys(contrast.arm for point in swept.points for contrast in point.contrasts)
-    return tuple(sentence(swept.key, swept.points, arm, swept.margin_percent) for arm in arms)
+    """Of every arm against the control, in their order; then of arms against another arm."""
+    return tuple(sentence(swept, row) for row in swept.rows)
 
 
-def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: float) -> str:
+def sentence(swept: Swept, row: SweptRow) -> str:
     """One sentence without a full stop: `by clients, on against off: equivalent within ±1 % up to
     32; −4.1 % [−6.0, −2.2] at 256`. Another metric than throughput is named: `by clients, mean
     latency of on against off: slower, +4.1 % [2.2, 6.0], at 256`."""
-    contrasts = [
-        (point.value, contrast)
-        for point in points
-        for contrast in point.contrasts
-        if contrast.arm == arm
-    ]
-    failed = [point.value for point in points if point.failed]
-    control = contrasts[0][1].control if contrasts else ""
+    contrasts = swept.contrasts_of(row)
+    failed = [point.value for point in swept.points if point.failed]
     equal = [value for value, contrast in contrasts if contrast.verdict == "equivalent"]
     parts = []
     if equal:
-        within = f"equivalent within ±{margin_percent:g} %"
-        values = [point.value for point in points]
+        within = f"equivalent within ±{swept.margin_percent:g} %"
+        values = [point.value for point in swept.points]
         if equal == values:
             parts.append(f"{within} everywhere ({', '.join(equal)})")
         elif len(equal) > 1 and equal == values[: len(equal)] and _is_number(equal[-1]):
@@ -55,7 +48,8 @@ def sentence(key: str, points: Sequence[SweptPoint], arm: str, margin_percent: f
     if failed:
         parts.append(f"could not be weighed at {_listed(failed)}")
     metric = _metric([contrast for _, contrast in contrasts])
-    return f"by {short_key(key)}, {metric}{arm} against {control}: {'; '.join(parts)}"
+    name = short_key(swept.key)
+    return f"by {name}, {metric}{row.arm} against {row.control}: {'; '.join(parts)}"
 
 
 def _metric(contrasts: Sequence[SweptContrast]) -> str:

@@ -10,6 +10,7 @@ from statistics import median_low
 from steelyard._core import script_statements
 from steelyard.engines.loading import Checker, WorkloadDatabase
 from steelyard.model.errors import UsageError
+from steelyard.workloads.reading.dialects import language
 from steelyard.workloads.reading.scripts import Script
 from steelyard.workloads.reading.workload import EachProbe, Workload
 
@@ -149,9 +150,8 @@ def _resolved(
 def _statements(workload: Workload, name: str, text: str, scale: int, **more: int) -> list[str]:
     variables = {**workload.variables(scale), **more}
     try:
-        return script_statements(
-            name, text, {name: str(value) for name, value in variables.items()}
-        )
+        values = {key: str(value) for key, value in variables.items()}
+        return script_statements(name, text, values, dialect=language(workload.kind))
     except ValueError as error:
         raise UsageError(
             f'workload "{workload.name}": probe "{name}" is wrong', detail=str(error)

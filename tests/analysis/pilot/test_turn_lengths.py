@@ -18,7 +18,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     TurnPlanRequest,
     choose_lengths,
     least_budget_s,
-    longest_look_s,
+    longest_solo_run_s,
 )
 
 
@@ -167,10 +167,10 @@ def test_how_near_checkpoints_really_are_counts_whole_segments() -> None:
 
 
 def test_the_pilot_looks_as_long_as_a_cycle_that_the_budget_can_hold() -> None:
-    assert longest_look_s(TurnPlanRequest(2_700, 2), arms=2) == 2_700 / 80
-    assert longest_look_s(TurnPlanRequest(600, 2), arms=2) == 15
-    assert longest_look_s(TurnPlanRequest(1e6, 2), arms=2) == 120
-    assert longest_look_s(TurnPlanRequest(1e6, 2, stated_s=30.0), arms=2) == 15
+    assert longest_solo_run_s(TurnPlanRequest(2_700, 2), arms=2) == 2_700 / 80
+    assert longest_solo_run_s(TurnPlanRequest(600, 2), arms=2) == 15
+    assert longest_solo_run_s(TurnPlanRequest(1e6, 2), arms=2) == 120
+    assert longest_solo_run_s(TurnPlanRequest(1e6, 2, stated_s=30.0), arms=2) == 15
 
 
 def test_where_no_arm_makes_checkpoints_the_budget_is_shared() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steelyard.cli.views.drilled import render_innodb
 from steelyard.integrity.drill.matrix import PLANTED, QUERY_ERROR, DetectionMatrix, Rate
-from steelyard.integrity.innodb.drill.drill import INNOCHECKSUM, SCRUB, InnodbDrillResult
+from steelyard.integrity.innodb.drill import INNOCHECKSUM, SCRUB, InnodbDrillResult
 
 
 def result(ended_by: BaseException | None = None) -> InnodbDrillResult:

@@ -20,7 +20,7 @@ from engines.mysql.real_packages import fetch
 from engines.mysql.thread_states import states_of
 from own_cache import own_cache
 from steelyard.engines.account import choose_account
-from steelyard.engines.local.samples import every_pid
+from steelyard.engines.local.processes import every_pid
 from steelyard.engines.mysql.adapter import remove_servers
 from steelyard.engines.mysql.sql.session import connected, rows_of
 from steelyard.model.endpoint import MYSQL, Endpoint

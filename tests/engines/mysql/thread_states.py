@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.engines.local.samples import sample, threads_of
+from steelyard.engines.local.processes import sample, threads_of
 
 
 def states_of(pid: int) -> set[str]:

@@ -15,7 +15,7 @@ from steelyard.evaluation.threats.checkpoint_distance import (
     by_settings,
     checkpoint_distance,
 )
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 
 SETTINGS = {
     "checkpoint_timeout": "300 s",

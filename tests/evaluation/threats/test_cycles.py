@@ -20,8 +20,8 @@ from steelyard.evaluation.threats.cycles import (
     WriteBackShared,
     cycle_threats,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.model.turn import Checkpoint, Turn
 from steelyard.record.epoch import Epoch, EpochLine, WindowLine
 from steelyard.record.plan import TurnChoices

@@ -20,11 +20,10 @@ from steelyard.evaluation.threats.inspection import (
     own_threats,
     place_threats,
 )
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 from steelyard.record.environment import ArmFacts, ArmInspection, Environment, Inspection
 from steelyard.record.epoch import LedgerBalance
-from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
+from steelyard.record.machine import ArmPlace, FilesPlace
 from steelyard.wording.threats.threat import threat_of
 
 SOUND = Inspection(compared=0, statements=1, writes=False, arms={"off": ArmInspection()})

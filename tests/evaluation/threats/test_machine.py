@@ -31,9 +31,9 @@ from steelyard.evaluation.threats.machine import (
     machine_observations,
     machine_threats,
 )
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
+from steelyard.record.machine import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 from steelyard.running.measuring.arm_readings import reading_lines
 from steelyard.telemetry.host import HostSample, host_readings
 

@@ -22,7 +22,7 @@ from steelyard.evaluation.threats.memory import (
 )
 from steelyard.evaluation.threats.run import run_threats
 from steelyard.evaluation.threats.turn_facts import ResidencyUnknown
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.record.environment import ArmFacts, Environment
 from steelyard.record.epoch import Epoch, EvictedLine
 from steelyard.running.measuring.arm_readings import reading_lines

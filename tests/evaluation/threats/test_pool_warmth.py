@@ -20,8 +20,8 @@ from steelyard.evaluation.threats.pool_warmth import (
     part_reads,
     pool_not_warm,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.model.turn import Turn
 from steelyard.record.epoch import Epoch
 

@@ -25,8 +25,7 @@ from steelyard.evaluation.threats.run import (
     WrongRows,
     run_threats,
 )
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 from steelyard.study.study import Study
 
 

@@ -15,8 +15,7 @@ from steelyard.evaluation.threats.epochs import (
     EpochsWithoutReading,
     threats_of_epochs,
 )
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 
 SHOWN_BY_EPOCHS = {
     ThreatKind.SLOTS_DIFFER,

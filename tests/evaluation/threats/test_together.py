@@ -16,8 +16,8 @@ from steelyard.evaluation.threats.together import (
     MachinesFartherApart,
     together_threats,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import ENDED_TRANSACTIONS, ArmTotals, EpochTotals, Reading
+from steelyard.model.threat import Observation
 from steelyard.record.slice import SliceLine
 from steelyard.record.totals import arm_totals
 

@@ -28,8 +28,8 @@ from steelyard.evaluation.threats.turn_facts import (
     WaitingBytesGrew,
 )
 from steelyard.evaluation.threats.turns import turn_threats
-from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.model.turn import Checkpoint, Debt, Turn
 
 Change = Callable[[int], dict[str, Any]]

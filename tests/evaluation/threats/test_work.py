@@ -19,8 +19,8 @@ from steelyard.evaluation.threats.work import (
     standby_lags,
     work_threats,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import ArmTotals, EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.record.environment import Inspection
 
 READS = Inspection(compared=0, statements=1, writes=False, arms={})

@@ -7,8 +7,8 @@ import pytest
 from evaluation.transaction.test_bottleneck import parts_of
 from steelyard.evaluation.transaction.bottleneck import bottlenecks, ceiling
 from steelyard.model.readings import EpochTotals, Reading
-from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE
-from tuning.probe.made import figure, probe_of
+from steelyard.record.machine import PEAK_READ, PEAK_WRITE
+from tuning.probes import figure, probe_of
 
 PROBE = probe_of(figure(PEAK_READ, 50_000), figure(PEAK_WRITE, 10_000))
 

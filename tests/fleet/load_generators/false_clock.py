@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.load_generators.load_agent import (
     DrivenSlice,
     LoadAgent,
     LoadMachineFacts,
     OpenedDriver,
 )
+from steelyard.fleet.network import Nic
 
 
 class FarAgent:

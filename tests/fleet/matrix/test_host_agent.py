@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from own_cache import open_directory
-from steelyard.engines.file_lock import is_held
+from steelyard.engines.file_lock import is_locked
 from steelyard.fleet.matrix.host_agent import HostAgent, JobStatus
 from steelyard.fleet.matrix.matrix import MatrixCell
 from thinned import thinned
@@ -82,9 +82,9 @@ def test_a_study_that_is_wrong_fails_with_its_words(agent: HostAgent, tmp_path: 
     seen = _ended(agent, 120)
     assert seen.status == 2
     assert 'mine.toml: missing key: "title"' in seen.output_end
-    assert is_held(tmp_path / "cache" / "lock"), "until its record was fetched"
+    assert is_locked(tmp_path / "cache" / "lock"), "until its record was fetched"
     agent.end()
-    assert not is_held(tmp_path / "cache" / "lock")
+    assert not is_locked(tmp_path / "cache" / "lock")
     assert [one.name for one in (tmp_path / "cache").iterdir()] == ["lock"]
 
 
@@ -112,7 +112,7 @@ def test_a_weighing_whose_watcher_was_killed_has_failed(agent: HostAgent, tmp_pa
     watcher.kill()
     assert _ended(agent, 30).status == -signal.SIGKILL
     agent.end()
-    _until(lambda: not is_held(tmp_path / "cache" / "lock"), 60)
+    _until(lambda: not is_locked(tmp_path / "cache" / "lock"), 60)
 
 
 @pytest.mark.postgres
@@ -123,9 +123,9 @@ def test_one_weighing_at_a_time_runs_on_a_host_whoever_keeps_it(
     assert agent.begin(_cell("aa"))
     assert not agent.begin(_cell("aa"))
     assert not other.begin(_cell("aa"))
-    assert is_held(tmp_path / "cache" / "lock")
+    assert is_locked(tmp_path / "cache" / "lock")
     agent.end()
-    assert not is_held(tmp_path / "cache" / "lock")
+    assert not is_locked(tmp_path / "cache" / "lock")
     assert other.begin(_cell("aa"))
     other.end()
 
@@ -144,7 +144,7 @@ def test_a_agent_that_is_killed_leaves_no_server_no_folder_and_no_lock(
             weighing.kill()  # as the watcher does where it does not end in time
         program.kill()
         program.wait()
-        _until(lambda: not is_held(lock), 90)
+        _until(lambda: not is_locked(lock), 90)
         assert not (tmp_path / "fleet").exists()
         assert _processes_of(tmp_path / "fleet") == []
         assert [one for one in servers if _runs(one)] == []
@@ -168,7 +168,7 @@ def _held(lock: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         finally:
             program.kill()
             program.wait()
-            _until(lambda: not is_held(lock), 90)
+            _until(lambda: not is_locked(lock), 90)
 
 
 def _weighings(folder: Path) -> list[psutil.Process]:

@@ -22,8 +22,7 @@ from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Grain, Order, Rows, Series, TransactionCounts
 from steelyard.foreign.source import open_source
 from steelyard.model.errors import UsageError
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.units import percent_of_log
 from steelyard.verdict.contrast_line import judged_line
 from steelyard.wording.threats.threat import threat_of
@@ -124,12 +123,13 @@ def test_rows_beside_each_other_are_paired_and_what_it_gains_is_said() -> None:
     together = judge_numbers(numbers(shared * noise(16, 20), shared * noise(17, 20)))
     assert only(together).details.paired is True
     assert (
-        "rows share something, their rank correlation is 0.9" in finding(together, "pairing").said
+        "rows share something, their rank correlation is 0.9"
+        in finding(together, "pairing").sentence
     )
     alone = judge_numbers(numbers(noise(18, 20), noise(19, 20)))
-    assert "paired by row: they stand in one row; their rank" in finding(alone, "pairing").said
+    assert "paired by row: they stand in one row; their rank" in finding(alone, "pairing").sentence
     opposed = judge_numbers(numbers(shared, noise(99, 20) / shared))
-    assert "paired by row: rows oppose each other" in finding(opposed, "pairing").said
+    assert "paired by row: rows oppose each other" in finding(opposed, "pairing").sentence
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_other_reasons_to_pair_or_not_are_said(made: Any, paired: bool, why: str
     judgement = judge_numbers(made(noise(20, 12), noise(21, 12)))
     found = finding(judgement, "pairing")
     assert found.figures["paired"] is paired
-    assert why in found.said
+    assert why in found.sentence
 
 
 def test_the_user_decides_about_pairs_where_that_can_be() -> None:
@@ -160,7 +160,7 @@ def test_the_user_decides_about_pairs_where_that_can_be() -> None:
         only(judge_numbers(numbers(a, b, rows=Rows.BLOCKS), paired=False)).details.paired is False
     )
     forced = judge_numbers(numbers(a, b, rows=Rows.APART), paired=True)
-    assert finding(forced, "pairing").said == "paired by row: the user said so"
+    assert finding(forced, "pairing").sentence == "paired by row: the user said so"
     with pytest.raises(UsageError, match="cannot pair rows: a has 12 of them, b 11"):
         judge_numbers(numbers(a, b[:11]), paired=True)
 
@@ -354,7 +354,7 @@ def test_real_equal_commands_of_hyperfine_are_not_told_apart() -> None:
 
 def test_a_row_name_or_line_is_kept_for_who_wants_it() -> None:
     left_out = numbers(noise(54, 12), noise(55, 12), notes=("a column was left out",))
-    assert finding(judge_numbers(left_out), "left out").said == "a column was left out"
+    assert finding(judge_numbers(left_out), "left out").sentence == "a column was left out"
 
 
 def test_three_arms_say_how_their_rows_hang_together() -> None:

@@ -74,10 +74,10 @@ def test_rows_say_as_how_many_they_count() -> None:
     worth = round(finding(found, "replicates").figures["effective"][0])
     assert 5 <= worth < 30
     assert f"30 rows counted as {worth}" in sentence_of(only(found))
-    assert f"so they count as {worth} independent ones" in finding(found, "replicates").said
+    assert f"so they count as {worth} independent ones" in finding(found, "replicates").sentence
     random = judge_numbers(numbers(noise(51, 30), noise(52, 30)))
     assert "counted" not in sentence_of(only(random))
-    assert "count as" not in finding(random, "replicates").said
+    assert "count as" not in finding(random, "replicates").sentence
 
 
 def test_rows_that_depend_on_each_other_widen_the_interval_or_leave_none() -> None:

@@ -43,7 +43,7 @@ def test_findings_say_where_and_why(tmp_path: Path) -> None:
     pages[7] = page(5, 7, 9)[:-1] + b"\0"
     data = directory(tmp_path, {"t": pages[:8]})
     outcome = scrubbed(data)
-    found = [(each.block, each.reason, each.expected, each.found) for each in outcome.bad]
+    found = [(each.block, each.reason, each.expected, each.actual) for each in outcome.bad]
     assert found == [
         (3, "misplaced", 3, 4),
         (6, "other tablespace", 5, 7),

@@ -84,7 +84,7 @@ def test_planted_damage_is_found_by_both_in_the_same_blocks(
     assert guesses[name, 7] == "misplaced"
     for finding in outcome.bad:
         page = page_of(cluster.directory / finding.path, finding.block)
-        assert finding.found == int.from_bytes(page[8:10], "little")
+        assert finding.actual == int.from_bytes(page[8:10], "little")
         assert finding.expected == page_checksum(page, finding.block)
 
 

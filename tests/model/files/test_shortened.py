@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.model.files.shortened import LEAST_ROOM, apart
+from steelyard.model.files.printable import LEAST_ROOM, apart
 
 WORDS = st.text(alphabet="ab0/=_.", max_size=40)
 

@@ -6,7 +6,7 @@ import pytest
 
 from steelyard.model.errors import EngineError
 from steelyard.running.cycles.suspension import suspendable
-from steelyard.running.layouts.choice import LAYOUTS
+from steelyard.running.layout_choice import LAYOUTS
 from story.noop.engine import NoopEngine
 from story.noop.journal import NOOP_IDENTITY
 

@@ -13,7 +13,7 @@ from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.model.units import parse_bytes
 from steelyard.running.cycles.pilot import _really_nearer, _timers, room_of
 from steelyard.running.measuring.slots import Prepared
-from steelyard.running.turns.pilot import PilotLook, whole_words
+from steelyard.running.turns.pilot import PilotRuns, whole_words
 from steelyard.running.turns.solo_run import _Written
 
 S = 10**9
@@ -49,7 +49,7 @@ def test_what_late_warm_ups_may_add_is_said_where_the_pilot_saw_reads_fall(
 ) -> None:
     on, off = levels_s
     arms: Any = {"on": SimpleNamespace(level_s=on), "off": SimpleNamespace(level_s=off)}
-    words = whole_words(PilotLook(arms, 0), lengths_of(*cycles_s))
+    words = whole_words(PilotRuns(arms, 0), lengths_of(*cycles_s))
     assert words.startswith(f"about 8 min in all{more}")
     assert words.endswith("reads still fell in the pilot" if more else "in all")
 

@@ -76,7 +76,7 @@ def suspension_of(arms: dict[str, Arm]) -> ArmSuspension:
 def test_no_arm_is_awake_beside_another_and_all_are_afterwards(order: list[str]) -> None:
     arms = {name: Arm(used_ns=number) for number, name in enumerate("abc")}
     suspension = suspension_of(arms)
-    with suspension.held():
+    with suspension.suspend_all():
         for name in order:
             assert all(arm.still for arm in arms.values())
             with suspension.awake(name):
@@ -90,7 +90,7 @@ def test_no_arm_is_awake_beside_another_and_all_are_afterwards(order: list[str])
 def test_whatever_ends_it_no_arm_is_left_that_stands_still() -> None:
     arms = {name: Arm() for name in "abc"}
     suspension = suspension_of(arms)
-    with pytest.raises(KeyboardInterrupt), suspension.held(), suspension.awake("b"):
+    with pytest.raises(KeyboardInterrupt), suspension.suspend_all(), suspension.awake("b"):
         raise KeyboardInterrupt
     assert not any(arm.still for arm in arms.values())
 
@@ -99,7 +99,7 @@ def test_an_arm_that_does_not_stand_still_is_named_and_the_others_go_on() -> Non
     arms = {name: Arm() for name in "abc"}
     arms["c"].holds = False
     named = 'could not hold arm "c" still: a process'
-    with pytest.raises(ServerError, match=named) as refused, suspension_of(arms).held():
+    with pytest.raises(ServerError, match=named) as refused, suspension_of(arms).suspend_all():
         raise AssertionError("it was not held")
     assert refused.value.detail == "Of number 7."
     assert not any(arm.still for arm in arms.values())
@@ -108,6 +108,6 @@ def test_an_arm_that_does_not_stand_still_is_named_and_the_others_go_on() -> Non
 def test_an_arm_that_died_is_left_to_the_load_to_report() -> None:
     arms = {name: Arm() for name in "ab"}
     suspension = suspension_of(arms)
-    with suspension.held(), suspension.awake("a"):
+    with suspension.suspend_all(), suspension.awake("a"):
         arms["a"].running = arms["a"].holds = False
     assert not arms["b"].still

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
+from steelyard.record.machine import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.doctor import memory, processors, storage
 from steelyard.telemetry.doctor.examine import CHECKS

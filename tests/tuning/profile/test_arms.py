@@ -9,14 +9,14 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.model.identity import Identity
-from steelyard.record.machine.probe import RANDOM_READ, SEQUENTIAL_READ
-from steelyard.running.layouts.choice import servers_at_once
+from steelyard.record.machine import RANDOM_READ, SEQUENTIAL_READ
+from steelyard.running.layout_choice import concurrent_servers
 from steelyard.study.read import read_study, write_study
 from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
 from steelyard.tuning.profile.proposing import Accepting
 from steelyard.workloads.reading.resolved import data_bytes
-from tuning.probe.made import figure, probe_of
+from tuning.probes import figure, probe_of
 from tuning.profile.accepting import ALLOWED, GB
 
 Resolved = tuple[list[str], Callable[[Study], Study]]
@@ -43,7 +43,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Resolved:
 
     def resolve(study: Study) -> Study:
         place = (tmp_path, tmp_path)
-        return arms.with_profiles(study, *place, None, said.append, servers_at_once, data_bytes)
+        return arms.with_profiles(study, *place, None, said.append, concurrent_servers, data_bytes)
 
     return said, resolve
 

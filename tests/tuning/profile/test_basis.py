@@ -9,9 +9,9 @@ import pytest
 
 from steelyard.engines.account import Account
 from steelyard.model.errors import UsageError
-from steelyard.record.machine.probe import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
+from steelyard.record.machine import PEAK_READ, RANDOM_READ, SEQUENTIAL_READ
 from steelyard.tuning.profile.basis import Storage, memory_here, require_accessible
-from tuning.probe.made import figure, probe_of
+from tuning.probes import figure, probe_of
 
 
 def test_a_cap_is_all_there_is_and_servers_share_the_rest(tmp_path: Path) -> None:

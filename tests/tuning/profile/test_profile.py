@@ -197,7 +197,7 @@ def test_what_storage_decides_is_measured_or_left_alone() -> None:
     blind = make_profile("ours", basis(storage=None), ALLOWED)
     assert not {"random_page_cost", "effective_io_concurrency"} & set(blind.settings)
     assert any("no probe" in one.why for one in blind.left_alone)
-    cached = Storage("vda", PROBED.taken, None, None, why_not="it was memory")
+    cached = Storage("vda", PROBED.probed_at, None, None, why_not="it was memory")
     unmeasured = make_profile("ours", basis(storage=cached), ALLOWED)
     assert not {"random_page_cost", "effective_io_concurrency"} & set(unmeasured.settings)
     assert (

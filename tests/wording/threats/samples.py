@@ -25,11 +25,9 @@ from steelyard.evaluation.threats import (
 )
 from steelyard.model.estimate import Interval
 from steelyard.model.latency_goal import LatencyGoal
-from steelyard.model.observation import Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Quoted, ThreatKind
 from steelyard.record.epoch import OtherLoadLine
-from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
-from steelyard.record.machine.drive_health import TOO_HOT
+from steelyard.record.machine import TOO_HOT, ArmPlace, FilesPlace
 
 _CHECK = PlaceCheck(0.0231, 0.002, Interval(0.008, 0.0378))
 _COUNTS = ("off", "on", (7, 1), (12_000, 11_900))

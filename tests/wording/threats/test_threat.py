@@ -15,8 +15,7 @@ from steelyard.cli.commands import COMMANDS
 from steelyard.evaluation.threats.epochs import WeighedBefore
 from steelyard.evaluation.threats.numbers import ClosedLoopBroken
 from steelyard.evaluation.threats.pool_warmth import PoolNotWarm, ReadsFell
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import Threat, ThreatKind
+from steelyard.model.threat import Observation, Quoted, Threat, ThreatKind
 from steelyard.wording.threats.threat import TEXTS, threat_of
 from wording.threats.samples import SAMPLES
 

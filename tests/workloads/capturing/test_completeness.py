@@ -93,6 +93,48 @@ def test_what_was_quick_may_be_in_the_log_by_other_settings(
         assert len(noted) == is_noted
 
 
+CHANGES = [
+    "insert into t values (7)",
+    "/* app */ UPDATE t SET a = 7",
+    "delete from t",
+    "DROP TABLE u",
+]
+
+
+@pytest.mark.parametrize(
+    ("others", "is_noted"),
+    [
+        ([], True),
+        (["statement: COPY t FROM STDIN", "execute s1: with a as (table u) insert into t table a"],
+         True),
+        (["duration: 900.0 ms  statement: select a from t"], True),
+        ([READ], False),
+        (["statement: COMMIT"], False),
+        (["statement: SET a = 1"], False),
+        (["execute S_1: START TRANSACTION"], False),
+    ],
+)  # fmt: skip
+def test_a_log_of_changes_alone_says_so(tmp_path: Path, others: list[str], is_noted: bool) -> None:
+    """As log_statement = mod makes it: what reads is not in it."""
+    rows = [line(n, f"statement: {CHANGES[n % 4]}") for n in range(20)]
+    rows[10:10] = [line(10, text, 8) for text in others]
+    for log, expected in ((rows, is_noted), (rows[: -2 - len(others)], False)):
+        folder = tmp_path / str(len(log))
+        folder.mkdir()
+        noted = [note for note in notes(captured(folder, log)) if "none that reads" in note]
+        assert len(noted) == expected
+        assert all("log has 20 that change something" in note for note in noted)
+
+
+def test_changes_with_their_durations_are_all_that_there_is(tmp_path: Path) -> None:
+    """With log_min_duration_statement = 0 beside log_statement = mod."""
+    rows = [
+        line(n, text) for n in range(30) for text in (f"statement: {CHANGES[n % 3]}",
+                                                      "duration: 0.2 ms")
+    ]  # fmt: skip
+    assert not notes(captured(tmp_path, rows))
+
+
 def test_of_a_few_slow_statements_nothing_is_known(tmp_path: Path) -> None:
     assert not notes(captured(tmp_path, SLOW[:19]))
 

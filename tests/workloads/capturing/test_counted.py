@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pglast import parse_sql
+from pglast import parse_sql, parser
 from pglast.parser import scan
 
 from steelyard.cli.views.workload_view import capture_lines, captured_json
@@ -24,7 +24,7 @@ from steelyard.workloads.capturing.parameter_columns import (
     mix_of_counted,
     parameter_columns,
 )
-from steelyard.workloads.capturing.shapes import _levels, shape_of
+from steelyard.workloads.capturing.shapes import _levels, parsed_statements, shape_of
 from steelyard.workloads.capturing.writing import write_workload
 
 COLUMNS = (
@@ -145,6 +145,24 @@ def test_long_lists_are_no_chains() -> None:
     assert shape_of(f"INSERT INTO t VALUES {rows}") is not None
     conditions = " OR ".join(["a IS NULL AND (b = -1 OR c <> 'x'::text)"] * 3000)
     assert shape_of(f"SELECT 1 FROM t WHERE {conditions}") is not None
+
+
+@pytest.mark.parametrize("terms", [1, 1500, 3000])
+@pytest.mark.parametrize("read", [shape_of, parsed_statements])
+def test_a_text_is_scanned_once_however_long_it_is(
+    read: Callable[[str], object], terms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3,000 terms are more letters than may be parsed unseen, and no deeper than may be parsed."""
+    scans: list[str] = []
+
+    def counting(text: str) -> Sequence[object]:
+        scans.append(text)
+        return scan(text)
+
+    monkeypatch.setattr(parser, "scan", counting)
+    text = f"SELECT {' + '.join(['1'] * terms)} AS {read.__name__}"
+    assert read(text) is not None
+    assert len(scans) <= 1
 
 
 LEAVES = st.sampled_from(["1", "$1", "a.b", "'x'", "f(a, 1)", "ARRAY[1, 2]", "x[1]"])

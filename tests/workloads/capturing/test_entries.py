@@ -273,7 +273,9 @@ def test_an_entry_that_is_still_being_written_is_not_whole(
     text = message("SELECT 'a text, longer than what is cut off it ' || 'of some sixty letters'")
     lines = {
         "csv": csv_line(text) + "\n",
-        "json": json.dumps({"timestamp": STAMPS[0], "error_severity": "LOG", "message": text})
+        "json": json.dumps(
+            {"timestamp": STAMPS[0], "pid": 77, "error_severity": "LOG", "message": text}
+        )
         + "\n",
         "stderr": stderr_line(f"{STAMPS[0]} [77] ", text[len(message("")) :]),
     }

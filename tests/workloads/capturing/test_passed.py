@@ -17,6 +17,7 @@ from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import TransactionKind, mix_of
 from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
+from steelyard.workloads.capturing.passed.startup_settings import startup_settings
 from steelyard.workloads.capturing.passed.type_names import type_name
 from steelyard.workloads.capturing.scripting import script_of, texts_of
 from steelyard.workloads.capturing.statements import LoggedStatement, SessionEnd
@@ -329,3 +330,55 @@ def test_declared_types_stand_at_their_parameters_unless_they_differ() -> None:
     other = statement("SELECT a[$1], $2", (0, b"1"), (0, b"x"), oids=(21, 0))
     mixed, _ = read(piece(1, SESSION, one, other))
     assert "::" not in script_of("k", kind_of(*mixed), "extended")[0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "names"),
+    [
+        ([], []), ([("client_encoding", "UTF8"), ("DateStyle", "ISO")], []),
+        ([("TimeZone", "CET"), ("extra_float_digits", "3"), ("statement_timeout", "5s")], []),
+        ([("search_path", "app, public")], ["search_path"]),
+        ([("Search_Path", "app"), ("DateStyle", "SQL, DMY")], ["search_path", "datestyle"]),
+        ([("options", "-c search_path=app")], ["search_path"]),
+        ([("options", "-csearch_path=app\t--enable-seqscan=off -c  jit=off")],
+         ["search_path", "enable_seqscan", "jit"]),
+        ([("options", r"-c application_name=a\ --jit=off -c search_path=a\\b")], ["search_path"]),
+        ([("options", "-c default_transaction_isolation=serializable"),
+          ("default_transaction_read_only", "on")],
+         ["default_transaction_isolation", "default_transaction_read_only"]),
+        ([("DateStyle", "ISO"), ("options", "-c datestyle=German -c IntervalStyle=sql_standard")],
+         ["intervalstyle"]),
+        ([("options", "-c datestyle=ISO -c datestyle=German")], ["datestyle"]),
+        ([("options", "-c")], []), ([("options", "-c a -e \\")], []), ([("options", "")], []),
+    ],
+)  # fmt: skip
+def test_what_a_startup_message_sets_is_named_where_it_matters(
+    parameters: list[tuple[str, str]], names: list[str]
+) -> None:
+    assert startup_settings(parameters) == tuple(names)
+
+
+def test_what_startup_messages_set_is_counted_once_for_each_session_that_does_something() -> None:
+    own = record(b"S", b"u\0shop\0app\0search_path\0a\0options\0-c jit=off\0")
+    other = record(b"S", b"u\0web\0\0search_path\0\0")
+    one = statement("SELECT 1", protocol=0)
+    pieces = [
+        piece(1, own, one, one), piece(1, one, END), piece(2, own, END), piece(3, SESSION, one),
+        piece(4, other, one), piece(5, own, statement("SET search_path = b", protocol=0), one),
+    ]  # fmt: skip
+    for database, counts in (
+        (None, {"search_path": 4, "jit": 2}), ("shop", {"search_path": 3, "jit": 2}),
+        ("web", {"search_path": 1}),
+    ):  # fmt: skip
+        found, ledger = read(*pieces, database=database)
+        mix_of(transactions(iter(found)), ledger=ledger)
+        assert ledger.sets == counts
+
+
+def test_types_of_an_unnamed_statement_are_none_of_the_next_ones() -> None:
+    of_server = [record(b"O", struct.pack("<I", 0) + types_of(*oids)) for oids in ((23,), ())]
+    one = statement("SELECT $1", (1, b"\0\0\0\7"))
+    found, _ = read(piece(1, SESSION, of_server[0], one, one, of_server[1], one))
+    assert [(each.parameters, each.outcome) for each in found] == [
+        (("7",), None), (("7",), None), ((), StatementOutcome.BINARY_VALUES),
+    ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.engines.loading import LoadedData
 from steelyard.model.errors import UsageError
-from steelyard.workloads.loading.existing_data import require_workload
+from steelyard.workloads.loading.load import require_workload
 from steelyard.workloads.reading.folder import find_workload
 
 SPEC = LoadedData("tproc-c", 1, 7, "abc", json.dumps({"profile": "spec", "partitions": 4}))

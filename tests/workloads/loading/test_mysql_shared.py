@@ -9,7 +9,7 @@ import pytest
 
 from driver.mysql_servers import PRODUCTS, database_at, started
 from driver.mysqld import Mysqld
-from steelyard.engines.access.load_machine import end_sessions
+from steelyard.engines.adapters import end_sessions
 from steelyard.engines.loading import RowShare
 from steelyard.engines.mysql.sql.session import connect, connected, rows_of
 from steelyard.engines.mysql.uri import read_uri

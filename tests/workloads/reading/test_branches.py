@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.workloads.reading.branches import Assignments, every_statement, may_write
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import resolve_scripts
+from steelyard.workloads.reading.statements import Assignments, every_statement, may_write
 
 GIVEN = {"mode": "0", "limit": "5"}
 WRITES = {

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from folders import write_folder
 
+from steelyard._core import script_statements
+from steelyard.cli.driving.run import read_scripts
 from steelyard.model.errors import UsageError
 from steelyard.study.study import WorkloadChoice
+from steelyard.workloads.reading.dialects import language
 from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.resolved import resolve
 from steelyard.workloads.reading.scripts import resolve_scripts
@@ -131,3 +134,35 @@ def test_no_dialect_changes_what_postgresql_is_given(name: str) -> None:
         known.update(file.encode() + b"\0" + (place.read_bytes() if place else b"\0"))
     known.update(repr(sorted(workload.loading.items())).encode())
     assert workload.digest() == known.hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("postgres", "postgres"), ("own", "postgres"), ("mysql", "mysql"), ("mariadb", "mysql"),
+        ("sqlserver", "sqlserver"),
+    ],
+)  # fmt: skip
+def test_statements_are_cut_by_the_rules_of_their_engine(kind: str, name: str) -> None:
+    assert language(kind) == name
+    brackets, backslash = "SELECT [it's; a];", "SELECT 'a\\', ';';"
+    assert (_statements(brackets, name) == [brackets]) is (name == "sqlserver")
+    assert (_statements(backslash, name) == [backslash]) is (name != "mysql")
+
+
+def _statements(text: str, dialect: str) -> list[str]:
+    try:
+        return script_statements("s.sql", text, {}, dialect=dialect)
+    except ValueError:
+        return []
+
+
+@pytest.mark.parametrize("script", ["SELECT 1\nGO\nSELECT 2;", "SELECT 1;\n  go 5\n", "GO"])
+def test_words_of_sqlcmd_are_refused_of_a_script_for_sql_server(
+    tmp_path: Path, script: str
+) -> None:
+    path = tmp_path / "batches.sql"
+    path.write_text(script)
+    with pytest.raises(UsageError, match="cannot drive script") as refused:
+        read_scripts([(False, str(path))], {}, "simple", "sqlserver")
+    assert "GO is a word of the client sqlcmd: leave it out" in str(refused.value.detail)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.workloads.reading.writing import any_writes, writes
+from steelyard.workloads.reading.statements import any_writes, writes
 
 READS = [
     "SELECT * FROM t WHERE action = 'update'",

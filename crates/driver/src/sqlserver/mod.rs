@@ -38,8 +38,7 @@ impl Protocol for SqlServer {
     type Statement = Statement;
     type Wire = SqlServerWire;
 
-    /// Strings and comments are cut by the same rules as PostgreSQL's.
-    const DIALECT: Dialect = Dialect::Postgres;
+    const DIALECT: Dialect = Dialect::SqlServer;
 
     /// SQLSTATEs, which the server's own numbers never are: they have no letters, and no zero in
     /// front.

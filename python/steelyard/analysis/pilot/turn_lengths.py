@@ -183,7 +183,7 @@ def least_budget_s(arms: int, epochs: int | None) -> float:
     return (epochs or FEWEST_EPOCHS) * arms * (2 * LEAST_MEASURED_S)
 
 
-def longest_look_s(wish: TurnPlanRequest, arms: int) -> float:
+def longest_solo_run_s(wish: TurnPlanRequest, arms: int) -> float:
     """How long a pilot looks at an arm at most, for a whole cycle: one that is longer does not fit
     into the turns of the budget, at any time scale. Stated turns need no cycle."""
     if wish.stated_s is not None:

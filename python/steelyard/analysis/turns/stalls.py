@@ -50,7 +50,7 @@ class StallCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class ThroughputStall:
     """A run of seconds below half of the turn's median throughput."""
 
     from_ns: int
@@ -66,14 +66,14 @@ class Stall:
         return self.length_ns >= STORM_NS
 
 
-def stalls(turn: Turn) -> tuple[Stall, ...]:
+def stalls(turn: Turn) -> tuple[ThroughputStall, ...]:
     """The stalls of a turn, in order; none where half of its seconds did nothing."""
     speeds = throughputs(turn)
     level = float(np.median(speeds)) if len(speeds) else 0.0
     if level <= 0:
         return ()
     return tuple(
-        Stall(
+        ThroughputStall(
             from_ns=turn.seconds[first].start_ns - turn.seconds[0].start_ns,
             length_ns=turn.seconds[last].end_ns - turn.seconds[first].start_ns,
             depth=float(speeds[first : last + 1].min()) / level,

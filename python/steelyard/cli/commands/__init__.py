@@ -62,12 +62,12 @@ FIRST_WORDS = {
 }
 """What a command is at first, where that takes longer than a moment."""
 FOLDERS = {
-    "upgrade": "clusters",
     "history": "records",
     "fleet": "records",
     "reproduce": "records",
     "site": "records",
     "serve": "records",
+    "report": "records",
 }
 """Name → the folder of its file, of commands that do not stand in this one."""
 

@@ -54,7 +54,7 @@ def calibrate(
     if resume is None:
         chosen = _study(changes, account, agreed=yes)
     else:
-        chosen = _resumed_study(resume, changed=bool(changes or shares), agreed=yes)
+        chosen = _resumed_study(resume, account, changed=bool(changes or shares), agreed=yes)
         if new_ledger:
             raise UsageError("cannot begin a new ledger with a resumed weighing")
 
@@ -64,7 +64,7 @@ def calibrate(
     from steelyard.cli.views.verdict_view import verdict_json
     from steelyard.cli.weighing.campaign import resumable_by
     from steelyard.record.ledger import LEDGER
-    from steelyard.running.layouts.choice import LAYOUTS, choose_layout
+    from steelyard.running.layout_choice import LAYOUTS, choose_layout
     from steelyard.running.preparing.recording import Question
     from steelyard.running.world import LocalLaboratory
     from steelyard.weigh import weigh
@@ -95,24 +95,29 @@ def calibrate(
                 raise KeyboardInterrupt
 
 
-def _resumed_study(resume: Path, *, changed: bool, agreed: bool) -> Study:
+def _resumed_study(resume: Path, account: str | None, *, changed: bool, agreed: bool) -> Study:
     """That of the record. UsageError: options changed it, or it would write at an address."""
-    from steelyard.cli.options.address_options import require_agreed
+    from steelyard.cli.options.address_options import require_agreed, require_own_servers
     from steelyard.cli.options.study_resolution import resumed_study
 
     study = resumed_study(resume, changed=changed)
     require_agreed(study, agreed=agreed)
+    require_own_servers(study, account)
     return study
 
 
 def _study(changes: Sequence[str], account: str | None, *, agreed: bool = False) -> Study:
-    """The study of a calibration. UsageError: it would write at an address."""
-    from steelyard.cli.options.address_options import agreed_at_address
+    """The study of a calibration. UsageError: it would write at an address, or a change has no
+    effect."""
+    from steelyard.cli.options.address_options import agreed_at_address, require_own_servers
     from steelyard.cli.options.study_resolution import resolve_profiles
+    from steelyard.running.layout_choice import require_effect
     from steelyard.study.read import read_study
     from steelyard.workloads.loading.imported_data import resolve_source
     from steelyard.workloads.reading.resolved import resolve_workload
 
     study = resolve_source(read_study(STUDY, changes), version_named=True)
     study = resolve_profiles(resolve_workload(study), account)
+    require_own_servers(study, account)
+    require_effect(study, changes)
     return agreed_at_address(study, agreed=agreed)

@@ -63,7 +63,7 @@ def doctor(
     from steelyard.engines.cache import cache_root
     from steelyard.telemetry.doctor.examine import findings, sample_recent_load
     from steelyard.telemetry.doctor.finding import HostFacts, PlannedServers
-    from steelyard.telemetry.drives.reading import read_drives
+    from steelyard.telemetry.drive_health import read_drives
     from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
     size = size_option("--shared-buffers", shared_buffers)

@@ -140,8 +140,8 @@ def _drill_innodb(
 ) -> None:
     """`chosen`: faults and places, or None for all."""
     from steelyard.cli.views.drilled import render_innodb
-    from steelyard.integrity.innodb.drill.drill import InnodbDrillRequest, drill_innodb
-    from steelyard.integrity.innodb.drill.faults import FAULTS, PLACES
+    from steelyard.integrity.innodb.drill import InnodbDrillRequest, drill_innodb
+    from steelyard.integrity.innodb.faults import FAULTS, PLACES
 
     faults, places = chosen[0] or tuple(FAULTS), chosen[1] or PLACES
     request = InnodbDrillRequest(version, account, copies, faults, places, seed)

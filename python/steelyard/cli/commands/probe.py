@@ -13,7 +13,7 @@ from steelyard.cli.command_line import say
 from steelyard.cli.options.sizes import finite
 
 if TYPE_CHECKING:
-    from steelyard.record.machine.probe import Probe
+    from steelyard.record.machine import Probe
 
 Place = Annotated[
     Path | None,
@@ -65,8 +65,8 @@ def probe(
     from steelyard.cli.views.storage_view import probe_json, probe_lines
     from steelyard.cli.views.text_layout import terminal_width
     from steelyard.engines.cache import known_cache, open_cache
-    from steelyard.tuning.probe.probing import ProbeRequest, age_s, save_probe
-    from steelyard.tuning.probe.probing import probe as run
+    from steelyard.tuning.probing import ProbeRequest, age_s, save_probe
+    from steelyard.tuning.probing import probe as run
 
     location = directory or open_cache().root
     cache = known_cache().root
@@ -96,7 +96,7 @@ def probe(
 def _stored_probe(location: Path, cache: Path) -> Probe:
     """The last probe of the device; UsageError: there is none, or there never will be."""
     from steelyard.model.errors import UsageError
-    from steelyard.tuning.probe.probing import last_probe, why_not_cached
+    from steelyard.tuning.probing import last_probe, why_not_cached
     from steelyard.tuning.profile.basis import ANOTHER_DIRECTORY, require_accessible
 
     require_accessible(location, otherwise=ANOTHER_DIRECTORY)

@@ -84,15 +84,17 @@ def weigh(
     if password is not None:
         password.export()
     changes += one_query_changes(study, changes, file)
-    if study is not None and sweep is None:
-        _require_unlike(study, changes, source, control, arm)
-    changes = SourceOptions(source, database, config, yes, account).changes(changes, study)
+    data = SourceOptions(source, database, config, yes, account)
+    driven = data.driven(changes, study)
+    if study is not None:
+        _require_weighable(study, sweep, (changes, driven), source, (control, arm))
+    changes = driven if resume is not None else data.located(driven)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
     drawn = secrets.randbelow(2**31) if seed is None else seed
     command = repeating_command(sys.argv[1:], drawn)
     if sweep is not None or _is_sweep(resume):
         request = (study, sweep, changes, (control, arm), drawn, record, resume, account, command)
-        refused = bool(fail_if or summary or junit or machines)
+        refused = bool(fail_if or summary or junit or machines or ray)
         _sweep(*request, as_json=as_json, agreed=yes, refused=refused)
         return
     from steelyard.cli.options.study_resolution import StudyRequest, resolve_study
@@ -103,17 +105,28 @@ def weigh(
     _end(verdict, conditions)
 
 
-def _require_unlike(
-    study: str, changes: Sequence[str], source: str | None, control: str | None, arm: str | None
+def _require_weighable(
+    study: str,
+    sweep: str | None,
+    changes: tuple[Sequence[str], Sequence[str]],
+    source: str | None,
+    arms: tuple[str | None, str | None],
 ) -> None:
-    """UsageError: the arms are equal; said before data are copied. Above the settings that a
-    built-in study has for all arms stand those of the data's server, which are not known yet."""
+    """UsageError: the arms are equal, or a value of a sweep is wrong; said before data are copied.
+    Above the settings that a built-in study has for all arms stand those of the data's server,
+    which are not known yet. `changes`: without, and with what is driven on data."""
     from steelyard.cli.options.arm_options import require_unlike
     from steelyard.study.change import Change
     from steelyard.study.read import read_study
 
     usual = [] if source is None else [Change("settings", {})]
-    require_unlike(read_study(study, [*usual, *changes]), control, arm)
+    plain, driven = changes
+    if sweep is None:
+        require_unlike(read_study(study, [*usual, *plain]), *arms)
+    elif source is not None:  # else a sweep says so itself
+        from steelyard.cli.weighing.sweep import require_weighable
+
+        require_weighable(study, sweep, [*usual, *driven, Change("source.place", "/")], arms)
 
 
 def _require_places(record: Path | None, *files: Path | None) -> None:
@@ -151,7 +164,8 @@ def _sweep(
 
     if refused:
         raise UsageError(
-            "options --fail-if, --summary, --junit and --machines belong to a single weighing"
+            "options --fail-if, --summary, --junit, --machines and --ray belong to a single "
+            "weighing"
         )
     if resume is not None:
         changed = bool(study or changes or sweep)

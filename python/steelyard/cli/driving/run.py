@@ -30,9 +30,8 @@ from steelyard.model.files.small_file import read_small
 from steelyard.model.units import whole_number
 from steelyard.telemetry.capacity import allowed_processors
 from steelyard.telemetry.host import host_readings, sample_host
-from steelyard.workloads.reading.branches import Assignments, every_statement
 from steelyard.workloads.reading.dialects import language
-from steelyard.workloads.reading.writing import any_writes
+from steelyard.workloads.reading.statements import Assignments, any_writes, every_statement
 
 BROKEN = 1
 """Exit status where --check finds the data inconsistent."""

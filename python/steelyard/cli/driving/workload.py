@@ -28,7 +28,7 @@ from steelyard.running.measuring.load import driven, numbered
 from steelyard.running.replaying import replay_of
 from steelyard.study.study import LEAVE_OUT, Failing, WorkloadChoice
 from steelyard.workloads.checks import consistency, count_work
-from steelyard.workloads.loading.existing_data import loaded_workload, require_workload
+from steelyard.workloads.loading.load import loaded_workload, require_workload
 from steelyard.workloads.reading.command_words import scale_and_options, workload_of
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.resolved import resolve

@@ -184,6 +184,15 @@ def require_agreed(study: Study, *, agreed: bool) -> None:
         )
 
 
+def require_own_servers(study: Study, account: str | None) -> None:
+    """UsageError: an account is named for servers, and the study starts none."""
+    if account is not None and study.is_external:
+        raise UsageError(
+            f"option --as has no effect: the server at {_places(study)} runs already",
+            hint="Leave it out: it is the account of servers that are started for a weighing.",
+        )
+
+
 def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     """The study whose sessions begin read-only where captured transactions that read are driven at
     an address: what functions of a query do, its text does not say. The same with --yes, where

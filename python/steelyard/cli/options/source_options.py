@@ -26,6 +26,7 @@ from steelyard.engines.postgres.libpq.connection_words import (
 )
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_bytes
+from steelyard.study.address import server_text
 from steelyard.study.change import Change
 from steelyard.study.read import own_table
 
@@ -48,12 +49,21 @@ class SourceOptions:
     def changes(self, changes: Sequence[str], study: str | None = None) -> list[str]:
         """The overrides of a command with those of its data; without a workload of its own, or one
         of the user's study file, what is driven are the user's scripts."""
+        return self.located(self.driven(changes, study))
+
+    def driven(self, changes: Sequence[str], study: str | None = None) -> list[str]:
+        """The same without where the data are: nothing is copied yet."""
         if self.place is None:
             if self.database or self.config:
                 name = "--database" if self.database else "--config"
                 raise UsageError(f"option {name} belongs to --from")
             return list(changes)
-        driven = with_own_workload(changes, None if study is None else own_table(study))
+        return with_own_workload(changes, None if study is None else own_table(study))
+
+    def located(self, driven: Sequence[str]) -> list[str]:
+        """With where the data are: a running server is copied for it."""
+        if self.place is None:
+            return [*driven]
         if is_dsn(self.place):
             return [*driven, *self._of_server()]
         path = os.path.abspath(os.path.expanduser(self.place))
@@ -67,6 +77,7 @@ class SourceOptions:
         assert self.place is not None  # the caller asks where there is one
         backup = backed_up(self.place, self.database, self.account, agreed=self.agreed)
         keys = {"place": str(backup.data), "database": backup.database, "config": self._config()}
+        keys |= {"server": backup.server or None}
         if self.config is None:
             keys |= {"config": str(backup.settings), "partial": backup.partial or None}
         reported = [Change("source.reported", True)] if self.config is None else []
@@ -106,6 +117,7 @@ class BackedUp:
     partial: str  # why these are not all of the server's
     database: str | None  # None: the only one, or all
     slots: tuple[tuple[str, bool], ...]  # the server's replication slots: name, whether logical
+    server: str  # that was copied: `"host=db1 port=5432"`
 
 
 def backed_up(target: str, database: str | None, account: str | None, *, agreed: bool) -> BackedUp:
@@ -156,7 +168,8 @@ def _backed_up(
         raise
     settings = _write_settings(server, directory.with_name(f"{directory.name}.conf"))
     partial = server.partial_for(database)
-    return BackedUp(directory / "data", settings, partial, database, server.slots)
+    place = server_text(server.target)
+    return BackedUp(directory / "data", settings, partial, database, server.slots, place)
 
 
 def _write_settings(server: RunningServer, file: Path) -> Path:

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import require_agreed, with_read_only_sessions
+from steelyard.cli.options.address_options import (
+    require_agreed,
+    require_own_servers,
+    with_read_only_sessions,
+)
 from steelyard.cli.options.arm_options import with_known_settings, with_products
 from steelyard.model.errors import UsageError
 from steelyard.record.record import PLAN
@@ -54,10 +58,11 @@ def resolve_study(request: StudyRequest) -> Study:
     study = with_known_settings(study, *files, request.account, request.changes)
     study = resolve_arms(study, request.account)
     if request.resume is None:
-        from steelyard.running.layouts.choice import require_effect
+        from steelyard.running.layout_choice import require_effect
 
         require_effect(study, request.changes)
     require_agreed(study, agreed=request.agreed)
+    require_own_servers(study, request.account)
     if request.resume is not None:
         return study
     return with_read_only_sessions(study, agreed=request.agreed)
@@ -170,9 +175,9 @@ def resolve_profiles(study: Study, account: str | None) -> Study:
     if all(arm.profile is None for arm in study.every_arm):
         return study
     from steelyard.engines.cache import cache_root, open_cache
-    from steelyard.running.layouts.choice import servers_at_once
+    from steelyard.running.layout_choice import concurrent_servers
     from steelyard.tuning.profile.arms import with_profiles
     from steelyard.workloads.reading.resolved import data_bytes
 
-    location = open_cache().root
-    return with_profiles(study, location, cache_root(), account, say, servers_at_once, data_bytes)
+    place, cache = open_cache().root, cache_root()
+    return with_profiles(study, place, cache, account, say, concurrent_servers, data_bytes)

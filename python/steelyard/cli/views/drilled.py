@@ -19,12 +19,7 @@ from steelyard.integrity.drill.matrix import (
     Rate,
     partly_planted,
 )
-from steelyard.integrity.innodb.drill.drill import (
-    DIED,
-    INNOCHECKSUM,
-    SCRUB,
-    InnodbDrillResult,
-)
+from steelyard.integrity.innodb.drill import DIED, INNOCHECKSUM, SCRUB, InnodbDrillResult
 from steelyard.model.units import format_digits
 from steelyard.report.drill import COLUMNS, grids, noticed_of_100, table, text_of, ways
 

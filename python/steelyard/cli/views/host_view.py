@@ -18,8 +18,7 @@ from steelyard.engines.cache import Cache, entries, free_bytes, tree_bytes
 from steelyard.engines.local.runs import leftovers, live_runs
 from steelyard.engines.mysql.builds import find as mysql
 from steelyard.engines.postgres.builds.added import added_engines
-from steelyard.engines.postgres.builds.contrib import contrib_source, has_contrib
-from steelyard.engines.postgres.builds.find import DiscoveredBuild
+from steelyard.engines.postgres.builds.find import DiscoveredBuild, contrib_source, has_contrib
 from steelyard.model.identity import Identity
 from steelyard.model.readings import LATE_SHARE
 from steelyard.model.units import (
@@ -32,7 +31,7 @@ from steelyard.model.units import (
 from steelyard.telemetry.doctor.finding import HostFinding, Level
 
 if TYPE_CHECKING:
-    from steelyard.fleet.checking.check import ClusterCheck, LinkCheck, LoadCheck
+    from steelyard.fleet.load_check import ClusterCheck, LinkCheck, LoadCheck
 
 _MARKS: dict[Level, str] = {"warning": "!", "note": "·", "good": "✓", "unseen": "?"}
 _TITLES: dict[Level, str] = {

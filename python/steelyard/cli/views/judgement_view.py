@@ -149,7 +149,7 @@ def _findings(judgement: Judgement, width: int) -> Iterator[str]:
     yield "findings"
     for finding in findings:
         name = f"{finding.arm}: " if several and finding.name in _OF_AN_ARM else ""
-        yield from wrapped(f"- {name}{finding.said}", width, "  ")
+        yield from wrapped(f"- {name}{finding.sentence}", width, "  ")
         if finding.command:
             yield "    all of it, restarts and random order too:"
             yield f"    {finding.command}"  # to be copied, however long

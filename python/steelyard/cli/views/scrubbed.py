@@ -188,7 +188,7 @@ def _described(finding: Damage) -> list[str]:
 def reason_words(finding: Damage) -> str:
     """The reason of a finding, as a phrase."""
     return {
-        "checksum": f"checksum {finding.found} is stored, {finding.expected} is right for what is "
+        "checksum": f"checksum {finding.actual} is stored, {finding.expected} is right for what is "
         "there",
         "header": "the server would refuse its header",
         "not empty": "its header says that it is empty, and it is not",
@@ -245,7 +245,7 @@ def _damaged(outcome: InnodbOutcome) -> list[str]:
 
 def page_reason(finding: PageFinding) -> str:
     """The reason of a finding, as a phrase."""
-    expected, actual = finding.expected, finding.found
+    expected, actual = finding.expected, finding.actual
     return {
         "checksum": f"checksum {actual:#010x} is stored, {expected:#010x} is right for what is "
         "there",

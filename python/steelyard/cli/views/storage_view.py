@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from steelyard.cli.views.text_layout import wrapped
 from steelyard.evaluation.drive_health_rows import drive_rows
 from steelyard.model.units import NS_PER_S, format_bytes, format_duration
-from steelyard.record.machine.probe import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
+from steelyard.record.machine import LOG_PATH, NOT_DIRECT, Probe, ProbeFigure
 from steelyard.tuning.profile.advice import GROUPS, Advice, TuningProfile
 
 _NAME, _GAP = 32, 2
@@ -194,7 +194,7 @@ def _probed(profile: TuningProfile) -> str:
     storage = profile.basis.storage
     if storage is None or storage.why_not:
         return ""
-    return f", {storage.device} as probed {storage.taken[:10]}"
+    return f", {storage.device} as probed {storage.probed_at[:10]}"
 
 
 def _setting(advice: Advice, profile: TuningProfile, width: int) -> list[str]:

@@ -12,8 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from steelyard.model.files.printable import printable_line
-from steelyard.model.files.shortened import apart
+from steelyard.model.files.printable import apart, printable_line
 from steelyard.model.units import counted
 
 MOST_COLUMNS = 120

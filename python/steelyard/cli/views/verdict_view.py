@@ -37,7 +37,7 @@ from steelyard.report.answer.scripts import (
 from steelyard.report.devices import devices_text, figure_rows, not_available, used_figures
 from steelyard.report.environment_rows import default_lines, loads_line
 from steelyard.report.incidents import interruption_text
-from steelyard.report.plans.shown import time_text
+from steelyard.report.plans import time_text
 from steelyard.report.tables import (
     amount,
     cause_rows,

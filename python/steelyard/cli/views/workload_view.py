@@ -167,7 +167,8 @@ def _outcome_lines(
         more = f" and {len(ledger.sets) - len(names)} more" if len(ledger.sets) > len(names) else ""
         yield (
             f"note: sessions set {', '.join(names)}{more}: their statements are driven without, "
-            "and may meet other tables, rows or plans; scripts can be edited to say SET LOCAL"
+            "and may meet other tables, rows or plans; scripts can be edited to say SET LOCAL, or "
+            "drive's connection string to say options='-c NAME=VALUE'"
         )
     yield from _sample_lines(captured)
     for refused in captured.refused:
@@ -231,6 +232,13 @@ def _gap_lines(ledger: CaptureLedger) -> Iterator[str]:
             f"note: no statement of the log took less than {completeness.least_ms:g} ms: unless "
             "log_min_duration_statement was 0, what was quicker is in none of these shares, BEGIN "
             "and COMMIT among it"
+        )
+    elif completeness.lacks_reads:
+        yield (
+            f"note: of statements without a duration the log has {completeness.untimed_changes} "
+            "that change something, and none that reads or begins a transaction: unless "
+            "log_statement was all, what reads is in none of these shares, BEGIN and COMMIT "
+            "neither; log_min_duration_statement = 0 logs every statement"
         )
     elif completeness.is_partial:
         yield (

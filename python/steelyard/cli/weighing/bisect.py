@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import require_agreed
+from steelyard.cli.options.address_options import require_agreed, require_own_servers
 from steelyard.cli.views.text_layout import terminal_width
 from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.history.bisect import (
@@ -35,6 +35,7 @@ from steelyard.model.errors import UsageError
 from steelyard.model.files.own_directory import OwnDirectory
 from steelyard.model.secrets.redaction import holds_secret
 from steelyard.record.verdict import Verdict
+from steelyard.running.layout_choice import require_effect
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import values_of
@@ -99,8 +100,11 @@ def begin_bisect(request: BisectRequest) -> None:
     if not plan.build:  # a value that no arm can have is refused before any work
         for place in plan.places:
             study = _study_at(plan, place, place)
+            require_own_servers(study, request.account)
             if study.is_external:
                 require_agreed(resolve_workload(study), agreed=request.agreed)
+        ends = _study_at(plan, plan.places[0], plan.places[-1])
+        require_effect(resolve_workload(ends), plan.changes)
     usual = f"bisect-{Path(request.study).stem}"
     campaign = BISECTION.begin(request.record, usual, plan.to_json(), request.account)
     _search(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)

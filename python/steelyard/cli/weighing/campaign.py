@@ -21,7 +21,7 @@ from typing import Any
 import typer
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import agreed_at_address
+from steelyard.cli.options.address_options import agreed_at_address, require_own_servers
 from steelyard.cli.views.live_view import open_view
 from steelyard.history.question import keys_of
 from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
@@ -124,8 +124,10 @@ class Campaign:
 
     def weigh(self, study: Study, seed: int, name: str) -> Verdict:
         """The verdict of the record of that name, whatever of it was done before. UsageError: it
-        would write at an address; KeyboardInterrupt: it was interrupted, and so is the campaign."""
+        would write at an address, or an account is named for a server that runs; KeyboardInterrupt:
+        it was interrupted, and so is the campaign."""
         study = agreed_at_address(study, agreed=self.agreed)
+        require_own_servers(study, self.account)
         verdict = weigh_into(study, seed, self.folder / name, self.account)
         if verdict.interrupted:
             raise KeyboardInterrupt

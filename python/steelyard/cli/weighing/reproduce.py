@@ -40,7 +40,7 @@ from steelyard.reproductions.reproduction import (
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
 from steelyard.study.sweep import values_of
-from steelyard.tuning.probe.probing import last_probe
+from steelyard.tuning.probing import last_probe
 
 INTERRUPTED = 130
 """The exit status of a command that was."""

@@ -30,7 +30,7 @@ from steelyard.model.latency_goal import metric_words
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.model.units import counted, format_bytes, format_percent
 from steelyard.record.verdict import Verdict
-from steelyard.running.layouts.choice import LAYOUTS, layout_beforehand
+from steelyard.running.layout_choice import LAYOUTS, layout_beforehand
 from steelyard.study.change import key_of
 from steelyard.study.read import read_recorded_study, read_study, write_study
 from steelyard.study.study import LayoutName, Study
@@ -258,6 +258,6 @@ def _proposed(
 
     first = profile_for(BATCH + 1)
     layout = layout_of(first)
-    if LAYOUTS[layout].servers_at_once(study) == 1:
+    if LAYOUTS[layout].concurrent_servers(study) == 1:
         first = profile_for(1)
     return first, layout

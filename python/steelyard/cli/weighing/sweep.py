@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from steelyard.cli.command_line import say
-from steelyard.cli.options.address_options import require_agreed
+from steelyard.cli.options.address_options import require_agreed, require_own_servers
 from steelyard.cli.options.arm_options import require_unlike, with_known_changes
 from steelyard.cli.options.study_resolution import resolve_arms, with_data
 from steelyard.cli.views.text_layout import broken, hanging, terminal_width
@@ -22,11 +22,19 @@ from steelyard.cli.weighing.campaign import Campaign, CampaignKind, show
 from steelyard.model.errors import SteelyardError, StudyError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
 from steelyard.record.record import folder_name
-from steelyard.record.sweep import POINTS, SWEEP_FILE, SWEPT_FILE, SweepPlan, Swept, SweptContrast
+from steelyard.record.sweep import (
+    POINTS,
+    SWEEP_FILE,
+    SWEPT_FILE,
+    SweepPlan,
+    Swept,
+    SweptContrast,
+    SweptRow,
+)
 from steelyard.record.verdict import Verdict
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.report.tables import amount
-from steelyard.running.layouts.choice import require_effect
+from steelyard.running.layout_choice import require_effect
 from steelyard.study.change import Change, says_key, short_key
 from steelyard.study.read import read_study
 from steelyard.study.study import Study
@@ -44,9 +52,9 @@ def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
     yield ""
     for sentence in swept.sentences:
         yield from broken(f"{sentence} (joint 95 % intervals)", width)
-    for arm in _arms(swept):
+    for row in swept.rows:
         yield ""
-        yield from (part for line in _table(swept, arm) for part in hanging(line, width))
+        yield from (part for line in _table(swept, row) for part in hanging(line, width))
     for point in swept.points:
         if point.failed:
             yield f"{swept.key} = {point.value} could not be weighed: {point.failed}"
@@ -57,25 +65,14 @@ def sweep_lines(swept: Swept, record: str, width: int) -> Iterator[str]:
         yield f"repeat  {swept.command}"
 
 
-def _arms(swept: Swept) -> list[str]:
-    contrasts = (contrast for point in swept.points for contrast in point.contrasts)
-    return list(dict.fromkeys(contrast.arm for contrast in contrasts))
-
-
-def _table(swept: Swept, arm: str) -> Iterator[str]:
-    name = short_key(swept.key)
-    rows = [
-        (point.value, contrast)
-        for point in swept.points
-        for contrast in point.contrasts
-        if contrast.arm == arm
-    ]
+def _table(swept: Swept, row: SweptRow) -> Iterator[str]:
+    name, rows = short_key(swept.key), swept.contrasts_of(row)
     wide = max(len(name), *(len(value) for value, _ in rows))
     rates = [_rates(contrast) for _, contrast in rows]
     fast = max(map(len, ("throughput", *rates))) if any(rates) else 0
     readings = [reading(contrast) for _, contrast in rows]
     reach = max(map(len, readings))
-    title = f"{arm} against {rows[0][1].control}"
+    title = f"{row.arm} against {row.control}"
     head = f"{'throughput':<{fast}}  " if fast else ""
     yield f"{name:>{wide}}  {head}{title:<{reach}}  verdict"
     for (value, contrast), text, rate in zip(rows, readings, rates, strict=True):
@@ -121,13 +118,7 @@ def begin_sweep(request: SweepRequest) -> None:
     """
     if request.study is None:
         raise UsageError("no study was named", hint="Name what is swept: steelyard weigh checksums")
-    sweep = read_sweep(request.sweep)
-    if any(is_secret_setting(sweep.key, value) for value in sweep.values):
-        raise UsageError(
-            f'cannot sweep "{sweep.key}": its values may be passwords, keys or tokens',
-            detail="They would stand in the record.",
-        )
-    _require_a_difference(request, sweep, request.changes)
+    sweep = require_weighable(request.study, request.sweep, request.changes, request.arms)
     _require_effect(request.study, sweep, request.changes)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     order = list(range(len(sweep.values)))
@@ -142,11 +133,11 @@ def begin_sweep(request: SweepRequest) -> None:
         ]
         if _are_of_the_datas_version(first) and not _names_version(request):
             changes.append(Change("version", first.control.version))
-    changes += _common_names(sweep, changes, first, request)
+    changes += _common_names(request.study, sweep, changes)
     if any(request.arms):
         points = [partial(sweep.overrides, value=value) for value in sweep.values]
         changes = with_known_changes(request.study, changes, points, *request.arms, request.account)
-        _require_a_difference(request, sweep, changes)
+        _require_a_difference(request.study, sweep, changes, request.arms)
     plan = SweepPlan(
         key=sweep.key,
         values=sweep.values,
@@ -156,7 +147,7 @@ def begin_sweep(request: SweepRequest) -> None:
         study=request.study,
         command=shlex.join(request.command),
     )
-    _require_agreed(plan, agreed=request.agreed)
+    _require_agreed(plan, request.account, agreed=request.agreed)
     usual = folder_name(f"{first.name}-by-{sweep.name}")
     campaign = SWEEP.begin(request.record, usual, plan.to_json(), request.account)
     _go_on(plan, replace(campaign, agreed=request.agreed), as_json=request.as_json)
@@ -168,15 +159,60 @@ def _are_of_the_datas_version(study: Study) -> bool:
     return len(versions) == 1 and any(arm.bindir is None for arm in study.every_arm)
 
 
-def _require_a_difference(request: SweepRequest, sweep: Sweep, changes: Sequence[str]) -> None:
+def require_weighable(
+    study: str, text: str, changes: Sequence[str], arms: tuple[str | None, str | None]
+) -> Sweep:
+    """The sweep of `--sweep`. UsageError or StudyError, before anything is loaded: its values may
+    be secrets, the arms are equal at all of them, or the study is wrong at one. `arms`: the values
+    of `--control` and `--arm`."""
+    sweep = read_sweep(text)
+    if any(is_secret_setting(sweep.key, value) for value in sweep.values):
+        raise UsageError(
+            f'cannot sweep "{sweep.key}": its values may be passwords, keys or tokens',
+            detail="They would stand in the record.",
+        )
+    _require_a_difference(study, sweep, changes, arms)
+    _require_values(study, sweep, changes)
+    return sweep
+
+
+def _require_values(study: str, sweep: Sweep, changes: Sequence[str]) -> None:
+    """StudyError: at a value the study is wrong, which is known before any is weighed. At all of
+    them: then it is no matter of the value."""
+    refusals = dict[str, UsageError]()
+    for value in sweep.values:
+        try:
+            point = resolve_workload(read_study(study, sweep.overrides(changes, value)))
+            resolve(point.workload, point.engine)
+        except UsageError as refusal:
+            refusals[value] = refusal
+        except SteelyardError:  # what this machine lacks is said when the value is weighed
+            continue
+    if not refusals:
+        return
+    value, first = next(iter(refusals.items()))
+    others = [other for other in sweep.values if other not in refusals]
+    if not others:
+        raise first
+    option, rest = "--sweep" if len(others) > 1 else "--set", f"{sweep.key}={','.join(others)}"
+    hints = [first.hint, f"Without what cannot be weighed: {option} {shlex.quote(rest)}"]
+    raise StudyError(
+        f"cannot sweep {sweep.key} = {value}: {first.primary}",
+        detail=first.detail,
+        hint=" ".join(filter(None, hints)),
+    )
+
+
+def _require_a_difference(
+    name: str, sweep: Sweep, changes: Sequence[str], arms: tuple[str | None, str | None]
+) -> None:
     """UsageError: the arms are equal at every value, so that no point has anything to weigh."""
-    assert request.study is not None  # the caller refuses where there is none
     equal: UsageError | None = None
     for value in sweep.values:
         try:
-            study = read_study(request.study, sweep.overrides(changes, value))
-            require_unlike(study, *request.arms)
-        except StudyError:  # one that is wrong says so when it is weighed
+            study = read_study(name, sweep.overrides(changes, value))
+            require_unlike(study, *arms)
+        except StudyError:  # `_require_values` says so
             continue
         except UsageError as refusal:
             equal = refusal
@@ -198,14 +234,11 @@ def _require_effect(study: str, sweep: Sweep, changes: Sequence[str]) -> None:
     for value in sweep.values:
         overrides = sweep.overrides(changes, value)
         try:
-            point = resolve_workload(read_study(study, overrides))
-            resolve(point.workload, point.engine)
-        except SteelyardError:  # one that is wrong says so when it is weighed
-            continue
-        try:
-            require_effect(point, overrides)
+            require_effect(resolve_workload(read_study(study, overrides)), overrides)
         except StudyError as refusal:
             refusals[refusal.primary] = refusal
+        except SteelyardError:
+            continue
         else:
             return
     if len(refusals) == 1:
@@ -216,21 +249,23 @@ _OF_ALL_ARMS = ("settings.", "version", "directory", "wal_directory")
 """Keys, or how they begin, that an override sets in the control and the arm alike."""
 
 
-def _common_names(
-    sweep: Sweep, changes: Sequence[str], first: Study, request: SweepRequest
-) -> list[str]:
-    """Names of arms that are named by what is swept: one for all points, so that they are one
-    row."""
-    assert request.study is not None  # the caller refuses where there is none
-    last = read_study(request.study, sweep.overrides(changes, sweep.values[-1]))
-    places = ["control", *("arm" for _ in first.arms)]
-    if len(places) > 2:
+def _common_names(study: str, sweep: Sweep, changes: Sequence[str]) -> list[str]:
+    """Names of arms that are named by what is swept: one for all points, so that each arm is one
+    row. Of several arms it is the role, or the name that the study has for it."""
+    points = [read_study(study, sweep.overrides(changes, value)) for value in sweep.values]
+    if len({len(point.arms) for point in points}) > 1:
         return []
-    return [
-        Change(f"{place}.name", place)
-        for place, here, there in zip(places, first.every_arm, last.every_arm, strict=True)
-        if here.name != there.name
-    ]
+    alone = len(points[0].arms) == 1
+    names: list[str] = []
+    for number, arms in enumerate(zip(*(point.every_arm for point in points), strict=True)):
+        if len({arm.name for arm in arms}) > 1:
+            role = next((arm.role for arm in arms if arm.role), arms[0].name)
+            if number == 0 or alone:
+                role = place = "arm" if number else "control"
+            else:
+                place = f"arm.{role}"
+            names.append(Change(f"{place}.name", role))
+    return names
 
 
 def resume_sweep(folder: Path, account: str | None, *, as_json: bool, agreed: bool = False) -> None:
@@ -238,13 +273,13 @@ def resume_sweep(folder: Path, account: str | None, *, as_json: bool, agreed: bo
     address."""
     campaign = SWEEP.open(folder, account)
     plan = SweepPlan.of_json(campaign.plan(), str(campaign.plan_file))
-    _require_agreed(plan, agreed=agreed)
+    _require_agreed(plan, account, agreed=agreed)
     _go_on(plan, replace(campaign, agreed=agreed), as_json=as_json)
 
 
-def _require_agreed(plan: SweepPlan, *, agreed: bool) -> None:
-    """UsageError: a point would write at an address without a yes. One that is wrong is no reason:
-    it says so when it is weighed."""
+def _require_agreed(plan: SweepPlan, account: str | None, *, agreed: bool) -> None:
+    """UsageError: a point would write at an address without a yes, or an account is named for a
+    server that runs. One that is wrong is no reason: it says so when it is weighed."""
     sweep = Sweep(plan.key, plan.values)
     for value in plan.values:
         try:
@@ -253,6 +288,7 @@ def _require_agreed(plan: SweepPlan, *, agreed: bool) -> None:
         except SteelyardError:
             continue
         require_agreed(study, agreed=agreed)
+        require_own_servers(study, account)
 
 
 def _go_on(plan: SweepPlan, campaign: Campaign, *, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from steelyard.model.latency_goal import metric_words
 from steelyard.record.record import PLAN, require_unused, stamp
 from steelyard.record.verdict import FlippedPlan, ScriptTime, Verdict
 from steelyard.report.answer.scripts import script_counts, script_rows
-from steelyard.report.plans.shown import time_text
+from steelyard.report.plans import time_text
 from steelyard.study.read import read_study
 from steelyard.wording.contrast_text import reading_text, shown_sentence
 from steelyard.workloads.reading.resolved import resolve, resolve_workload

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.builds.added import new_directory
-from steelyard.engines.builds.pinned_packages import DEBIAN, PinnedPackage, compared
-from steelyard.engines.builds.run_tool import ToolOutcome, run_tool
+from steelyard.engines.builds.packages import DEBIAN, PinnedPackage, ToolOutcome, compared, run_tool
 from steelyard.model.errors import EngineError
 
 INSTEAD = (

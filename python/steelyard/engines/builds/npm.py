@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from steelyard.engines.builds.run_tool import run_tool
+from steelyard.engines.builds.packages import run_tool
 from steelyard.model.errors import EngineError
 from steelyard.model.units import format_bytes
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache, entries
-from steelyard.engines.file_lock import is_held, locked
+from steelyard.engines.file_lock import is_locked, locked
 from steelyard.model.files.bounded_json import read_json
 
 OWNER_FILE = "owner.json"
@@ -55,7 +55,7 @@ def registration(cache: Cache) -> AbstractContextManager[None]:
 
 def dead_runs(cache: Cache) -> list[Leftover]:
     """As `leftovers`, for a caller that is inside of `registration`."""
-    return [_read(directory) for directory in _runs(cache) if not is_held(directory / OWNER_FILE)]
+    return [_read(directory) for directory in _runs(cache) if not is_locked(directory / OWNER_FILE)]
 
 
 def run_name() -> str:

@@ -10,7 +10,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.intake import SettingsPlace
-from steelyard.engines.local.process_cleanup import adopting_orphans, kill_inside, wait_for_orphans
+from steelyard.engines.local.processes import adopting_orphans, kill_inside, wait_for_orphans
 from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.engines.mysql.life.data_directory import product
 from steelyard.engines.mysql.life.server import PROGRAMS

@@ -10,7 +10,7 @@ import os
 import pwd
 from collections.abc import Mapping
 
-from steelyard.engines.access.server_uri import ENCODED, ServerUri, seconds_ns, split_uri
+from steelyard.engines.server_uri import ENCODED, ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import MYSQL, Endpoint, Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret

@@ -11,13 +11,13 @@ from dataclasses import fields
 
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
+from steelyard.engines.postgres.cleanup import remove_servers
 from steelyard.engines.postgres.external_server import CountingServer, ExternalPostgres
 from steelyard.engines.postgres.intake.place import inspect_source
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
 from steelyard.engines.postgres.libpq.connection_string import GivenAddress, read_target
 from steelyard.engines.postgres.libpq.connection_words import connection_words
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes.cleanup import remove_servers
 from steelyard.engines.postgres.selection import select_engines
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, UsageError

@@ -20,10 +20,8 @@ from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.engine import Instance, MissingFeature, Settings, Slot
 from steelyard.engines.intake import ImportedCluster, Intake, Report, ServerSettings
 from steelyard.engines.local.owned_files import text_below
-from steelyard.engines.local.process_cleanup import ending_strays
+from steelyard.engines.local.processes import ending_strays
 from steelyard.engines.postgres.abilities import missing
-from steelyard.engines.postgres.access.loopback import listening
-from steelyard.engines.postgres.access.pooler import KEEPS_STATEMENTS, version_of
 from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.intake.accepting import accepted_settings, known_settings
 from steelyard.engines.postgres.intake.import_cluster import take_in_cluster, take_in_dump
@@ -38,7 +36,8 @@ from steelyard.engines.postgres.life.control import (
 from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.primary import Primary
 from steelyard.engines.postgres.life.server import serving_pid
-from steelyard.engines.postgres.replication.standby_group import replication_settings
+from steelyard.engines.postgres.loopback import listening
+from steelyard.engines.postgres.pooler import KEEPS_STATEMENTS, version_of
 from steelyard.engines.postgres.settings import (
     BULK_SETTINGS,
     SETTING_RULES,
@@ -54,6 +53,7 @@ from steelyard.engines.postgres.sql.checkpoints import (
 from steelyard.engines.postgres.sql.counters import counting
 from steelyard.engines.postgres.sql.own_time import in_own_time
 from steelyard.engines.postgres.sql.session import read_allowed, read_defaults
+from steelyard.engines.postgres.standby_group import replication_settings
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import BuildDefaults, Default, Identity
 from steelyard.model.setting_value import Allowed

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
-from steelyard.engines.access.server_uri import hidden
 from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.capabilities.checkpoints import CheckpointSession
@@ -24,6 +23,7 @@ from steelyard.engines.capabilities.external import OwnDatabase, answers
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import Instance, Settings
 from steelyard.engines.intake import SettingsPlace
+from steelyard.engines.server_uri import hidden
 from steelyard.engines.sqlserver import owned
 from steelyard.engines.sqlserver.database import SqlServerDatabase
 from steelyard.engines.sqlserver.licence import BENCHMARKS, EXPERIMENTAL
@@ -114,7 +114,7 @@ SELECT CONVERT(nvarchar(20), SUM(CASE WHEN f.type = 0 THEN v.num_of_bytes_read E
 """
 
 
-class Checkpoints:
+class DatabaseCheckpoints:
     """A connection that requests checkpoints of a database of ours; a CheckpointSession."""
 
     def __init__(self, database: OwnedDatabase, answers: Callable[[], bool]) -> None:
@@ -254,7 +254,7 @@ class SqlServerArm:
 
     def checkpointer(self, database: str) -> CheckpointSession:
         """A session in its database that writes out what is only in memory."""
-        return Checkpoints(self._database, lambda: self.running)
+        return DatabaseCheckpoints(self._database, lambda: self.running)
 
     def freeze(self) -> None:
         """Nothing: of a database that has no load and has been written out, the server has nothing

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from steelyard.engines.access.server_uri import ServerUri, seconds_ns, split_uri
+from steelyard.engines.server_uri import ServerUri, seconds_ns, split_uri
 from steelyard.model.endpoint import SQLSERVER, Endpoint, Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.secret import Secret

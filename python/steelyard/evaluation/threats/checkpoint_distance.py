@@ -16,10 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.evaluation.threats.pool_warmth import BLOCK_BYTES
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
 from steelyard.model.setting_value import reported
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.units import NS_PER_S
 
 RECORD_HEADER_BYTES = 24

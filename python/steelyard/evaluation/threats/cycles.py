@@ -25,8 +25,7 @@ from steelyard.evaluation.threats.turns import (
     unequal_turns_threats,
     unfinished_threats,
 )
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S
 from steelyard.record.epoch import Epoch, WindowLine

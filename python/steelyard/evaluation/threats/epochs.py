@@ -15,8 +15,7 @@ from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import PlaceCheck, carry_over_check, place_check
 from steelyard.analysis.decision.epoch_reading import COMPLETE, EpochReading, blamed
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 
 MOST_CAPPED = 0.001
 """Share of clients' turns that may be given up at the border before it is a doubt in itself."""

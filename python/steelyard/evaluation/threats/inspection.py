@@ -12,10 +12,9 @@ from typing import ClassVar
 
 from steelyard.evaluation.plans.flips import flips
 from steelyard.evaluation.plans.tree import with_present_names
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 from steelyard.record.environment import Difference, Environment, Inspection, SourceFacts
-from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
+from steelyard.record.machine import ArmPlace, FilesPlace
 from steelyard.record.plan import Plan
 
 _WHOLE_PAGES = frozenset({"btrfs", "zfs", "bcachefs"})

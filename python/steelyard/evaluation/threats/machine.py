@@ -10,11 +10,10 @@ from typing import ClassVar, Literal
 
 from steelyard.evaluation.drives import DriveChange, drive_changes
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.observation import Observation, Quoted
 from steelyard.model.readings import usable_processors
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 from steelyard.record.epoch import Epoch, EpochLine, OtherLoadLine
-from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
+from steelyard.record.machine import ONCE_AT_THRESHOLD, TOO_HOT, DriveHealth
 
 STEAL_SHARE = 0.02
 THROTTLED_SHARE = 0.005

@@ -16,8 +16,7 @@ from steelyard.evaluation.causes import complete
 from steelyard.evaluation.threats.turn_facts import ResidencyUnknown
 from steelyard.evaluation.transaction.bottleneck import GROUPS
 from steelyard.evaluation.transaction.time_parts import time_parts
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.units import NS_PER_US
 from steelyard.record.environment import Environment
 from steelyard.record.epoch import Epoch

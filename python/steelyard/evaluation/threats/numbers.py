@@ -11,8 +11,7 @@ from typing import ClassVar
 from steelyard.analysis.two_samples.centres import Centred
 from steelyard.analysis.two_samples.trend import Trend
 from steelyard.evaluation.threats.epochs import CountsOfArms
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ from steelyard.analysis.decision.t_interval import t_interval
 from steelyard.analysis.pilot.pool_level import FEW_BLOCKS
 from steelyard.analysis.turns.evenness import four_parts
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.model.turn import Turn
 
 BLOCK_BYTES = 8192

@@ -21,9 +21,8 @@ from steelyard.evaluation.threats.together import together_threats
 from steelyard.evaluation.threats.work import behind_threats
 from steelyard.model.estimate import Interval
 from steelyard.model.memoize import memoize_by_identity
-from steelyard.model.observation import Observation, Quoted
 from steelyard.model.readings import SERVER_CPU, ArmTotals, EpochTotals
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 from steelyard.model.units import NS_PER_US
 from steelyard.record.epoch import Epoch
 from steelyard.record.plan import Plan

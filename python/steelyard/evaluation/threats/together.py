@@ -10,14 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from steelyard.analysis.decision.t_interval import t_interval
-from steelyard.model.observation import Observation
 from steelyard.model.readings import (
     ENDED_TRANSACTIONS,
     EpochTotals,
     LoadMachineTotals,
     TogetherTotals,
 )
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 
 APART_SHARE = 0.05
 """Of an arm's slices, or of a machine's, that may begin apart or late."""

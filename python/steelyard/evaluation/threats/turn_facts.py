@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from steelyard.analysis.turns.debt import DebtGrowth
-from steelyard.model.observation import Observation
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ from steelyard.evaluation.threats.turn_facts import (
     TurnsUnequal,
     WaitingBytesGrew,
 )
-from steelyard.model.observation import Observation
 from steelyard.model.readings import EpochTotals
+from steelyard.model.threat import Observation
 from steelyard.model.turn import Turn
 from steelyard.model.units import NS_PER_S
 from steelyard.record.plan import Plan

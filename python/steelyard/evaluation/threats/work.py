@@ -19,9 +19,8 @@ import numpy as np
 
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.analysis.decision.sign_flip import p_value
-from steelyard.model.observation import Observation
 from steelyard.model.readings import REPLAY_LAG_BYTES, REPLAY_LAG_MS, EpochTotals
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, ThreatKind
 from steelyard.record.environment import Inspection
 from steelyard.record.verdict import StandbyLag
 

@@ -18,7 +18,7 @@ from steelyard.model.readings import (
     usable_processors,
 )
 from steelyard.model.units import NS_PER_S
-from steelyard.record.machine.probe import PEAK_READ, PEAK_WRITE, Probe
+from steelyard.record.machine import PEAK_READ, PEAK_WRITE, Probe
 from steelyard.record.verdict import BottleneckKind, TimeParts
 
 LEAST_SHARE = 0.4

@@ -36,7 +36,7 @@ from steelyard.model.readings import (
     WaitPart,
 )
 from steelyard.model.units import NS_PER_US
-from steelyard.record.machine.probe import Probe
+from steelyard.record.machine import Probe
 from steelyard.record.verdict import TimePart, TimeParts
 
 Parts = Mapping[str, float]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
-from steelyard.engines.access.load_machine import is_local
+from steelyard.engines.adapters import is_local
 from steelyard.fleet.clock_tracking import Offset
 from steelyard.fleet.load_generators.load_agent import LoadMachineFacts
 from steelyard.model.endpoint import Endpoint

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.plan import DrivePlan, SliceRequest
-from steelyard.engines.access.load_machine import end_sessions
+from steelyard.engines.adapters import end_sessions
 from steelyard.fleet.clock_tracking import ClockTrack, Exchange
 from steelyard.fleet.load_generators.client_partition import (
     MachinePart,

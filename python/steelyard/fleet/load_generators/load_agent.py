@@ -20,8 +20,8 @@ from steelyard import __version__, _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, SliceRequest
-from steelyard.engines.access.load_machine import own_password
-from steelyard.fleet.checking.network import Nic, read_nics
+from steelyard.engines.adapters import own_password
+from steelyard.fleet.network import Nic, read_nics
 from steelyard.model.errors import DriverError
 from steelyard.model.units import NS_PER_S
 

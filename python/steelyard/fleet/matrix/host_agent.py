@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from steelyard.engines.cache import open_cache
-from steelyard.engines.file_lock import hold, is_held
+from steelyard.engines.file_lock import hold, is_locked
 from steelyard.fleet.matrix.matrix import MatrixCell
 from steelyard.fleet.matrix.watcher import KILLED_S, OUTPUT, STOP_S
 
@@ -151,7 +151,7 @@ class HostAgent:
             self._lock.close()
             self._lock = None
         limit = time.monotonic() + KILLED_S
-        while weighing is not None and is_held(self._lock_path) and time.monotonic() < limit:
+        while weighing is not None and is_locked(self._lock_path) and time.monotonic() < limit:
             time.sleep(0.01)  # its watcher has closed its output, and is about to end
 
 

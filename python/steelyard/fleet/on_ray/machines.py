@@ -10,13 +10,13 @@ from typing import Any
 
 from steelyard.driver.plan import DrivePlan, SliceRequest
 from steelyard.engines.loading import RowShare
-from steelyard.fleet.checking.network import Nic
 from steelyard.fleet.load_generators.load_agent import (
     DrivenSlice,
     LoadAgent,
     LoadMachineFacts,
     OpenedDriver,
 )
+from steelyard.fleet.network import Nic
 from steelyard.fleet.on_ray.cluster import (
     CALL_S,
     HOST,

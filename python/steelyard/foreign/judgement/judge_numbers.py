@@ -35,8 +35,13 @@ from steelyard.foreign.judgement.number_sets import (
     unpaired_sets,
 )
 from steelyard.foreign.judgement.number_threats import centres_threat, number_threats
-from steelyard.foreign.judgement.overview import Overview, Pairing, overview_of, pairing_of
-from steelyard.foreign.judgement.reading import reading_of
+from steelyard.foreign.judgement.overview import (
+    Overview,
+    Pairing,
+    overview_of,
+    pairing_of,
+    reading_of,
+)
 from steelyard.foreign.series import Grain, Series
 from steelyard.model.estimate import LOG_RATIO, Estimate
 from steelyard.model.units import format_percent, percent_of_log

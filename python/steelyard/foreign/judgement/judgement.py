@@ -19,10 +19,8 @@ from steelyard.analysis.two_samples.profile import Profile
 from steelyard.evaluation.contrast import Contrast
 from steelyard.evaluation.threats.numbers import Step
 from steelyard.foreign.comparison import Comparison
-from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.number_threats import DRIFT_TOLERANCE
-from steelyard.foreign.judgement.overview import Overview
-from steelyard.foreign.judgement.reading import InputReading
+from steelyard.foreign.judgement.overview import InputReading, Overview, steps_of
 from steelyard.foreign.series import Series
 from steelyard.model.units import percent_of_log
 from steelyard.record.contrast import Ends, JudgedContrast
@@ -39,7 +37,7 @@ class Finding:
     name: str
     """"pairing", "replicates", "visible", "level steps", "drift", "outliers", "centres",
     "shared rows", "Little's law", "to measure", "left out"."""
-    said: str
+    sentence: str
     figures: Mapping[str, Any]
     arm: str = ""
     """The arm it is about; empty: all of them."""
@@ -52,7 +50,7 @@ class Finding:
     def to_json(self) -> Json:
         """As the command line prints it."""
         figures = {name: _finite(figure) for name, figure in self.figures.items()}
-        return {"name": self.name, "arm": self.arm or None, "said": self.said, **figures}
+        return {"name": self.name, "arm": self.arm or None, "said": self.sentence, **figures}
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,11 @@ from steelyard.evaluation.threats.numbers import (
     WrongRowsReturned,
 )
 from steelyard.foreign.comparison import Comparison
-from steelyard.foreign.judgement.level_steps import steps_of
 from steelyard.foreign.judgement.number_sets import NumberSets, RowOrder
-from steelyard.foreign.judgement.overview import Overview, Pairing, unlike
+from steelyard.foreign.judgement.overview import Overview, Pairing, steps_of, unlike
 from steelyard.foreign.series import Grain, Order, Series, TransactionCounts
 from steelyard.foreign.source import quoted
-from steelyard.model.observation import Observation
+from steelyard.model.threat import Observation
 from steelyard.model.units import log_of_percent
 
 DRIFT_TOLERANCE = np.log1p(0.05)

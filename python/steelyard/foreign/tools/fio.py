@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.foreign.format import JsonFormat
-from steelyard.foreign.json.document import Document
+from steelyard.foreign.json_document import Document
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.series import Series, Sheet, TransactionCounts
 from steelyard.foreign.source import SourceText, TextPosition, quoted

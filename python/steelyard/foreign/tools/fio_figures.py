@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.foreign.json.document import Document, Number, Path
+from steelyard.foreign.json_document import Document, Number, Path
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.source import TextPosition

@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.foreign.fixed_rates import round_rate
 from steelyard.foreign.format import JsonFormat, TextFormat
-from steelyard.foreign.json.document import Document, number_at
+from steelyard.foreign.json_document import Document, number_at
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Sheet, TransactionCounts
 from steelyard.foreign.source import SourceText, TextPosition

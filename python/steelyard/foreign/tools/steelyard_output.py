@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steelyard.foreign.format import JsonFormat
-from steelyard.foreign.json.document import Document, Number, Path
+from steelyard.foreign.json_document import Document, Number, Path
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Series, Sheet, TransactionCounts

@@ -19,7 +19,7 @@ class PageFinding:
     block: int  # its number in the tablespace
     reason: str
     expected: int  # by reason: a checksum, half an LSN, a page's or tablespace's number, pages
-    found: int
+    actual: int
     lsn: int
     offset: int  # in the file, in bytes
 
@@ -30,7 +30,7 @@ class PageFinding:
             "block": self.block,
             "reason": self.reason,
             "expected": self.expected,
-            "found": self.found,
+            "found": self.actual,
             "lsn": self.lsn,
             "offset": self.offset,
         }

@@ -192,7 +192,7 @@ def _finding(files: Sequence[InnodbFile], wrong: InnodbWrong) -> PageFinding:
         block=page,
         reason=reason,
         expected=expected,
-        found=actual,
+        actual=actual,
         lsn=lsn,
         offset=(page - file.first_page) * file.page_bytes,
     )

@@ -45,7 +45,7 @@ def finding_facts(finding: Damage) -> dict[str, Any]:
         "fork": finding.fork,
         "reason": finding.reason,
         "expected": finding.expected,
-        "found": finding.found,
+        "found": finding.actual,
         "lsn": format_lsn(finding.lsn),
         "offset": finding.offset,
         "guess": finding.guess,

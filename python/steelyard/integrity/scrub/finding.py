@@ -32,7 +32,7 @@ class Damage:
     fork: str
     reason: str
     expected: int = 0  # checksum
-    found: int = 0
+    actual: int = 0
     lsn: int = 0
     before: int = 0  # the LSN at an earlier scrub, of a page that went backwards
     offset: int = 0  # in the file, in bytes
@@ -69,7 +69,7 @@ def finding_of(segment: Segment, block: int, fault: Told, layout: ClusterLayout)
         fork=segment.fork,
         reason=reason,
         expected=expected,
-        found=actual,
+        actual=actual,
         lsn=lsn,
         before=before,
         offset=block % layout.segment_blocks * layout.page_bytes,

@@ -22,6 +22,7 @@ from steelyard.integrity.scrub.backup.archive_paths import (
     ignored_archives,
     require_seekable,
 )
+from steelyard.integrity.scrub.cluster_files import ClusterFiles
 from steelyard.integrity.scrub.cluster_state import ClusterState, RunState, inspect_cluster
 from steelyard.integrity.scrub.file_ends import add_file_ends, whole_segments
 from steelyard.integrity.scrub.finding import (
@@ -33,12 +34,7 @@ from steelyard.integrity.scrub.finding import (
     unlogged_relations,
 )
 from steelyard.integrity.scrub.layout import read_error
-from steelyard.integrity.scrub.missing.cluster_files import ClusterFiles
-from steelyard.integrity.scrub.missing.missing import (
-    MissingReport,
-    find_missing,
-    unknown_files_note,
-)
+from steelyard.integrity.scrub.missing import MissingReport, find_missing, unknown_files_note
 from steelyard.integrity.scrub.outcome import (
     ScrubOutcome,
     ScrubRequest,

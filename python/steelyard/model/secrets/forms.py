@@ -1,16 +1,28 @@
-"""The forms in which a text says a secret: in URIs, behind names, in keys and headers, in rows that
-PostgreSQL quotes."""
+"""The forms in which a text says a secret: in URIs, behind names, in keys and headers, in rows, and
+in what servers quote of them."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from steelyard.model.secrets.named_secrets import without_named
-from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
-from steelyard.model.secrets.secret_values import GAP, LEFT_OUT, doubled_end, hide, literal_end
+from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret_values import (
+    GAP,
+    doubled_end,
+    hide,
+    literal_end,
+    without_literals,
+)
+from steelyard.model.secrets.server_quotes import without_quotes
+from steelyard.model.secrets.written_rows import (
+    without_copied_rows,
+    without_listed_rows,
+    without_positional_rows,
+)
 
 _ACCESS = re.compile(r"://[^\s:/@\[?#]*+:")
 _PORT = re.compile(r"\d{1,5}(?:\W|\Z)")
@@ -88,11 +100,6 @@ _MOST_ARGUMENTS = 500
 _PRIVATE_KEY = re.compile(
     r"(-----BEGIN (?:[A-Z]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(?:-----END[^\n]*|\Z)"
 )
-_INSERTED = re.compile(
-    r"\binsert\s{1,9}into\s{1,9}[^\s(]{1,200}\s{0,9}\(([^()]{1,2000})\)\s{0,9}"
-    r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?values\b",
-    re.IGNORECASE,
-)
 _CIPHER = re.compile(
     r"\b(?:pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|(?:(?:aes|des)_)?(?:en|de)crypt(?:_iv)?|crypt"
     r"|hmac|crypto_\w{1,40}|decryptbykeyauto\w{1,9}|account_add|validate_password_strength"
@@ -113,32 +120,16 @@ _NO_TEXT = re.compile(r"[\w@.$-]{0,128}+")
 _COMMA = re.compile(rf"{GAP},")
 _CALL = re.compile(r"(?<![\w.])[\w.]{1,200}+(?=\()")
 """A function, perhaps with its schema."""
-_NO_LITERAL = re.compile(r"[^'\"$()]+")
-_NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}\(")
-_LINE_OF_COPY = re.compile(r", line \d{1,20}")
-_FAILING = "Failing row contains ("
-_KEY = "Key ("
-_SECRET_COLUMN = re.compile(
-    r"pass|pwd|pw\b|secret|token|key|cred|auth|jwt|cookie|sig", re.IGNORECASE
-)
-_EXCERPT = re.compile(r"(LINE \d{1,20}: )\.\.\.")
 
 
-def redact_forms(text: str) -> str:
-    """The text with each secret of these forms replaced. What comes of it may hold others, where a
-    quote was taken out."""
-    if "://" in text:
-        text = _without_access(text)
-        text = _LONE_USER.sub(rf"\1{LEFT_OUT}@", text)
-    text = _ORACLE.sub(rf"\1{LEFT_OUT}@", text)
-    text = _without_passwords_of_accounts(_without_arguments(text))
-    text = _without_keys(_without_inserted(text))
-    text = without_named(_without_rows(text))
-    text = _without_options(text)
-    text = _BEARER.sub(rf"\1{LEFT_OUT}", text)
-    text = _BASIC.sub(_without_basic, text)
-    for pattern in (_SCRAM, _SSHPASS, _OPENSSL, _PRIVATE_KEY, _ORACLE_LOGIN, _MYSQLSH_LOGIN):
-        text = pattern.sub(rf"\1{LEFT_OUT}", text)
+def redact_forms(text: str, folded: str) -> str:
+    """The text with each secret of these forms replaced; `folded`: the text as patterns read it
+    that ignore case. What comes of it may hold others, where a quote was taken out."""
+    for marks, without in _FORMS:
+        for mark in marks:
+            if mark in folded:
+                text = without(text)
+                break
     return text
 
 
@@ -150,7 +141,7 @@ def _without_access(text: str) -> str:
         end = _end_of_access(text, match)
         parts += [text[at:start], LEFT_OUT if end > start else ""]
         at = max(start, end)
-    return "".join([*parts, text[at:]])
+    return _LONE_USER.sub(rf"\1{LEFT_OUT}@", "".join([*parts, text[at:]]))
 
 
 def _end_of_access(text: str, match: re.Match[str]) -> int:
@@ -205,32 +196,27 @@ def _without_passwords_of_accounts(text: str) -> str:
     return text
 
 
-def _without_inserted(text: str) -> str:
-    """Without the literals of rows that are inserted into columns one of which is secret."""
+def _without_ciphers(text: str) -> str:
+    """Without the literals among the arguments of ciphers: which of them is the secret, their names
+    do not say."""
     parts, at = list[str](), 0
-    while (match := _INSERTED.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        names = [column.strip(' \t\r\n"`[]') for column in match[1].split(",")]
-        if any(is_secret(name) and not is_perhaps_a_column(name) for name in names):
-            rows, at = _without_literals(text, at)
-            parts.append(rows)
+    while (match := _CIPHER.search(text, at)) is not None:
+        arguments, end = without_literals(text, match.end())
+        parts += [text[at : match.end()], arguments]
+        at = end
     return "".join([*parts, text[at:]])
 
 
-def _without_keys(text: str) -> str:
-    """Without the literals among the arguments of ciphers, and of functions whose names are secret:
-    which of them is the secret, such a name does not say."""
-    for pattern in (_CIPHER, _CALL):
-        parts, at = list[str](), 0
-        while (match := pattern.search(text, at)) is not None:
-            parts.append(text[at : match.end()])
-            at = match.end()
-            if pattern is _CIPHER or _is_of_secrets(match[0]):
-                arguments, at = _without_literals(text, at)
-                parts.append(arguments)
-        text = "".join([*parts, text[at:]])
-    return text
+def _without_calls(text: str) -> str:
+    """Likewise of functions whose names are secret."""
+    parts, at = list[str](), 0
+    while (match := _CALL.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        if _is_of_secrets(match[0]):
+            arguments, at = without_literals(text, at)
+            parts.append(arguments)
+    return "".join([*parts, text[at:]])
 
 
 def _without_arguments(text: str) -> str:
@@ -272,26 +258,6 @@ def _is_of_secrets(function: str) -> bool:
     return is_secret(function) and not is_perhaps_a_column(function)
 
 
-def _without_literals(text: str, at: int) -> tuple[str, int]:
-    """Rows in parentheses without their literals, and where they end."""
-    parts, depth = list[str](), 0
-    while at < len(text):
-        plain = _NO_LITERAL.match(text, at)
-        end = plain.end() if plain else at
-        if end == at and (literal := literal_end(text, at)) is not None:
-            hidden = hide(text, at, literal)
-            parts.append(hidden.mark if hidden else text[at:literal])
-            at = literal
-            continue
-        end = max(end, at + 1)
-        parts.append(text[at:end])
-        depth += {"(": 1, ")": -1}.get(text[at:end], 0)
-        at = end
-        if not depth and parts[-1] == ")" and not _NEXT_ROW.match(text, at):
-            break
-    return "".join(parts), at
-
-
 def _without_options(text: str) -> str:
     """Without the passwords behind options of programs, of which each may have several."""
     parts, at, start = list[str](), 0, 0
@@ -324,34 +290,43 @@ def _without_basic(match: re.Match[str]) -> str:
     """Only what is USER:PASSWORD in base64: the word is one of prose."""
     try:
         decoded = base64.b64decode(match[2] + "=" * (-len(match[2]) % 4))
-    except binascii.Error:
+    except ValueError:  # no base64, or letters that only a pattern takes for its own
         return match[0]
     return f"{match[1]}{LEFT_OUT}" if b":" in decoded else match[0]
 
 
-def _without_rows(text: str) -> str:
-    """Without rows that PostgreSQL quotes, of which only their tables are told, and excerpts of
-    statements that begin anywhere, also within a literal."""
-    if not any(mark in text for mark in ("COPY ", _FAILING, _KEY, "LINE ")):
-        return text
-    return "\n".join(map(_without_row, text.split("\n")))
+def _replacing(pattern: re.Pattern[str], after: str = "") -> Callable[[str], str]:
+    """What keeps the first group of a match and replaces the rest."""
+    return lambda text: pattern.sub(rf"\1{LEFT_OUT}{after}", text)
 
 
-def _without_row(line: str) -> str:
-    copied = line.find("COPY ")
-    if copied >= 0 and (place := _LINE_OF_COPY.search(line, copied)) is not None:
-        quoted = line.find(': "', place.end())
-        line = line if quoted < 0 else f"{line[: quoted + 2]}{LEFT_OUT}"
-    failing = line.find(_FAILING)
-    if failing >= 0:
-        line = f"{line[: failing + len(_FAILING) - 1]}{LEFT_OUT}"
-    at = line.find(_KEY)
-    while at >= 0 and (values := line.find(")=(", at)) >= 0:
-        if _SECRET_COLUMN.search(line, at + len(_KEY), values):
-            line = f"{line[: values + 2]}{LEFT_OUT}"
-            break
-        at = line.find(_KEY, values)
-    excerpt = _EXCERPT.match(line)
-    if excerpt is not None and set("'\"$") & {*line[excerpt.end() :]}:
-        line = f"{excerpt[1]}{LEFT_OUT}"
-    return line
+_FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
+    (("://",), _without_access),
+    (("jdbc:oracle",), _replacing(_ORACLE, "@")),
+    (("sp_",), _without_arguments),
+    (("identified",), _without_passwords_of_accounts),
+    (("value", "select", "="), without_listed_rows),
+    (("insert", "replace"), without_positional_rows),
+    (("copy",), without_copied_rows),
+    (("crypt", "hmac", "account_add", "password_strength", "_s3"), _without_ciphers),
+    (("(",), _without_calls),
+    (("",), without_quotes),
+    (("",), without_named),
+    (
+        (
+            *("mysql", "maria", "xtra", "mydump", "myload", "mongo", "redis-", "sqlcmd", "osql"),
+            *("tsql", "bcp", "ldap", "openssl", "docker", "podman", "curl"),
+        ),
+        _without_options,
+    ),
+    (("bearer",), _replacing(_BEARER)),
+    (("basic",), lambda text: _BASIC.sub(_without_basic, text)),
+    (("scram-sha-256$",), _replacing(_SCRAM)),
+    (("sshpass",), _replacing(_SSHPASS)),
+    (("-pass",), _replacing(_OPENSSL)),
+    (("private key",), _replacing(_PRIVATE_KEY)),
+    (("sqlplus", "sqlldr", "expdp", "impdp"), _replacing(_ORACLE_LOGIN)),
+    (("mysqlsh",), _replacing(_MYSQLSH_LOGIN)),
+)
+"""Of each form what a text must hold one of, in small letters, and what takes it out. Few texts
+hold most of them, and to look for a word takes a hundredth of what a pattern does."""

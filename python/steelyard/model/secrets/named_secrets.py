@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from steelyard.model.secrets.secret import (
+    LEFT_OUT,
     is_line_of_secrets,
     is_method,
     is_perhaps_a_column,
@@ -19,8 +20,8 @@ from steelyard.model.secrets.secret import (
 )
 from steelyard.model.secrets.secret_values import (
     GAP,
-    LEFT_OUT,
     Hidden,
+    bare_word,
     block_end,
     doubled_end,
     field_end,
@@ -51,6 +52,9 @@ _OPERATOR = re.compile(
          |\b(?:is\s{{1,9}}(?:not\s{{1,9}})?distinct\s{{1,9}}from
          |(?:not\s{{1,9}})?(?:i?like|between|similar\s{{1,9}}to|in(?=\s{{0,9}}\())
          |values(?=\s{{0,9}}\())\b) {GAP}{_OPENED}
+      | (?P<declared>(?<=\s)(?:(?:constant|as|character)\s{{1,9}})?[\w.]{{1,63}}
+         (?:\s?\(\s?\w{{1,9}}(?:\s?,\s?\d{{1,9}})?\s?\))?(?:\s{{1,9}}not\s{{1,9}}null)?
+         \s{{0,9}}(?::=|=|\bdefault\b)) {GAP}
       | (?P<changed>\b(?:changed|set|reset)\s{{1,9}}to\b) [ \t]*+
       | (?P<colon>:(?!:))[ \t]*+ (?P<after>{GAP}(?:\[\s{{0,9}})?)
       | (?P<call>[(,]){GAP}
@@ -336,6 +340,8 @@ def _alone(name: _NameAt, operator: re.Match[str]) -> Hidden | None:
     text, at = name.text, operator.end()
     if name.name.startswith("--") and (option := _OPTION.match(text, name.end)) is not None:
         return hide(text, option.end(), word_end(text, option.end()))
+    if (word := bare_word(text, name.end, name.name, name.before)) is not None:
+        return hide(text, *word.span())
     if _closes(name, at):
         return None
     end = literal_end(text, at)
@@ -367,6 +373,7 @@ def _before(name: _NameAt, copied: int) -> Hidden | None:
 _FORMS: dict[str, Callable[[_NameAt, re.Match[str]], Hidden | None]] = {
     "assigned": _assigned,
     "compared": _compared,
+    "declared": _compared,
     "changed": _changed,
     "colon": _colon,
     "call": _called,

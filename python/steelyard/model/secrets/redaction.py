@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from steelyard.model.secrets.secret import HIDDEN, is_method, is_secret
+from steelyard.model.secrets.secret import HIDDEN, LEFT_OUT, is_method, is_secret
+from steelyard.model.secrets.shapes import without_shapes
 
 _MOST_PASSES = 8
 """Where a quote was taken out, another may begin elsewhere: nearly always the second pass, which
@@ -24,21 +25,33 @@ _HINTS = (
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
     *("sp_", "bcp ", "osql ", "tsql ", "sqlplus", "sqlldr", "expdp", "impdp", "_s3"),
     *("docker ", "podman ", "openssl", "crypt", "hmac", "account_add"),
+    *(
+        "insert",
+        "replace",
+        "at or near",
+        "to use near",
+        "unclosed quot",
+        "duplicate ",
+        "incorrect ",
+    ),
 )
 """Of a text without any of these nothing can be left out: most texts end here."""
 _HISTOGRAM = re.compile(r"HISTFA[A-Za-z0-9+/]*={0,2}")
 """HdrHistogram V2, deflated, in base64, with the cookie that all begin with: chance puts names of
 secrets into such texts, before the "=" at their ends too."""
 _NAME = re.compile(r"[\w.%$-]{1,200}")
-_LEFT_OUT = "…"
+_FOLDED = {0x17F: "s", 0x131: "i", 0x307: None}
+"""Letters that a pattern which ignores case takes for these, beside their capitals."""
 _SWITCH = frozenset({"on", "off", "true", "false", "yes", "no", "0", "1"})
 
 
 def redacted(text: str) -> str:
     """The text without what stands at secret names, in URIs before the host, in PASSWORD and
-    IDENTIFIED BY clauses. Applied twice it is the same. A histogram of latencies is left whole."""
+    IDENTIFIED BY clauses, and without what looks like a secret. Applied twice it is the same. A
+    histogram of latencies is left whole."""
     if _HISTOGRAM.fullmatch(text) and len(text) % 4 == 0:
         return text
+    text = without_shapes(text)
     for _ in range(_MOST_PASSES):
         before, text = text, _redacted_text(text)
         if text == before:
@@ -47,16 +60,22 @@ def redacted(text: str) -> str:
 
 
 def _redacted_text(text: str) -> str:
-    lower = text.lower()
+    folded = _folded(text)
     for hint in _HINTS:
-        if hint in lower:
+        if hint in folded:
             break
     else:
         return text
     # Its patterns take longer to compile than a short command may take, and are rarely needed.
     from steelyard.model.secrets.forms import redact_forms
 
-    return redact_forms(text)
+    return redact_forms(text, folded)
+
+
+def _folded(text: str) -> str:
+    """The text as patterns read it that ignore case."""
+    lower = text.lower()
+    return lower if lower.isascii() else lower.translate(_FOLDED)
 
 
 def holds_secret(text: str) -> bool:
@@ -84,7 +103,7 @@ def _left_out(value: Any) -> Any:
     """At a secret name: numbers are counts, and tables may belong to an arm of that name."""
     if isinstance(value, str):
         empty = not value or value.lower() in _SWITCH
-        return value if empty or value.startswith((HIDDEN, _LEFT_OUT)) else HIDDEN
+        return value if empty or value.startswith((HIDDEN, LEFT_OUT)) else HIDDEN
     if isinstance(value, list | tuple):
         return [_left_out(inner) for inner in value]
     return redacted_json(value)

@@ -6,6 +6,9 @@ import re
 from typing import Never
 
 HIDDEN = "(not shown)"
+"""In place of a value."""
+LEFT_OUT = "…"
+"""In place of a part of a text."""
 
 
 class Secret:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from steelyard.model.secrets.secret import is_secret
+from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 
-LEFT_OUT = "…"
 GAP = r"(?:\s++|/\*(?:(?!\*/)[\s\S]){0,1000}+\*/|--[^\n]{0,300}+\n){0,12}+"
 """Blanks and comments of SQL, not too many: each name may be followed by all of them."""
 _TEXT = (
@@ -39,6 +38,8 @@ _DOUBLED = re.compile(r"(['\"])\1")
 _BRACES = re.compile(r"\{(?:[^}\n]|\}\})*+\}?")
 _FIELD = re.compile(r"(?:[^;\"\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
 _QUOTED_FIELD = re.compile(r"(?:[^;\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
+_NO_LITERAL = re.compile(r"[^'\"$()]+")
+_NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}(?:row\s{0,9})?\(", re.IGNORECASE)
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n(?:[ \t]++[^\n]*+(?:\n|\Z)|[ \t]*\r?\n)*+")
 _ABOUT_A_VALUE = "\"'`.,;:)(]}{\\| \t\r\n"
 _SQL = re.compile(
@@ -59,6 +60,18 @@ _CLAUSE = re.compile(
 )
 """What stands before a column in a statement or a plan, and not before a word of libpq."""
 _OF_LIBPQ = re.compile(r"pass|pwd", re.IGNORECASE)
+_BLANKS = re.compile(r"[ \t]++")
+_PSQL_SET = re.compile(r"\\set(?:env)?[ \t]{1,9}$")
+_NO_EXPRESSION = re.compile(r"(?![\d \t.+*/%-]*+(?:\n|\Z))[^\n(:'\";]++(?=\n|\Z)")
+"""What pgbench's \\set does not take."""
+_OF_A_ROLE = re.compile(
+    r"\b(?:create|alter)\s{1,9}(?:user|role|group)\s[^;:'()]{1,70}$", re.IGNORECASE
+)
+_BARE_PASSWORD = re.compile(
+    r"(?!(?:null|default|expire|history|reuse|require|never)\b)[^\s;'\"(]++"
+    r"(?=[ \t]{0,9}(?:[;\n]|\Z|(?:valid|in|connection|login|no\w{1,20})\b))",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -96,6 +109,19 @@ def literal_end(text: str, at: int, *, listed: bool = False) -> int | None:
     while (more := further.match(text, match.end())) is not None:
         match = more
     return match.end()
+
+
+def bare_word(text: str, at: int, name: str, before: str) -> re.Match[str] | None:
+    """A value without quotes, behind a name that ends there: `\\set NAME word` of psql, and the
+    password of a role, which is an error that servers log and quote."""
+    blanks = _BLANKS.match(text, at)
+    if blanks is None:
+        return None
+    if _PSQL_SET.search(before):
+        return _NO_EXPRESSION.match(text, blanks.end())
+    if name.lower() == "password" and _OF_A_ROLE.search(before):
+        return _BARE_PASSWORD.match(text, blanks.end())
+    return None
 
 
 def doubled_end(text: str, at: int) -> int | None:
@@ -144,6 +170,26 @@ def block_end(text: str, at: int) -> int | None:
     """Past a block of YAML, whose lines are indented; None where none begins."""
     match = _BLOCK.match(text, at)
     return None if match is None else match.end()
+
+
+def without_literals(text: str, at: int) -> tuple[str, int]:
+    """Rows in parentheses without their literals, and where they end."""
+    parts, depth = list[str](), 0
+    while at < len(text):
+        plain = _NO_LITERAL.match(text, at)
+        end = plain.end() if plain else at
+        if end == at and (literal := literal_end(text, at)) is not None:
+            hidden = hide(text, at, literal)
+            parts.append(hidden.mark if hidden else text[at:literal])
+            at = literal
+            continue
+        end = max(end, at + 1)
+        parts.append(text[at:end])
+        depth += {"(": 1, ")": -1}.get(text[at:end], 0)
+        at = end
+        if not depth and parts[-1] == ")" and not _NEXT_ROW.match(text, at):
+            break
+    return "".join(parts), at
 
 
 def has_sql(text: str) -> bool:

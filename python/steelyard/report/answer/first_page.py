@@ -7,9 +7,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from steelyard.evaluation.rule import FailCondition
+from steelyard.model.errors import SteelyardError
 from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import MachineFacts
@@ -20,6 +22,7 @@ from steelyard.report.source import PageSource
 from steelyard.report.tables import forecast_text
 from steelyard.study.budget import BUDGETS
 from steelyard.study.change import key_of
+from steelyard.study.read import read_study
 from steelyard.wording.contrast_text import reading_text
 
 Rows = tuple[tuple[str, str], ...]
@@ -234,16 +237,28 @@ def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
         arguments = shlex.split(command)
     except ValueError:
         return ""
+    # What --set says of a length counts more than --budget; of epochs of executions a time says how
+    # many there are.
+    replaced = _LENGTHS | {"budget.epochs"} if _is_counted(arguments) else _LENGTHS
     retained: list[str] = []
     while arguments:
         option, joined, value = arguments[0].partition("=")
         count = 1 if joined or option not in _VALUED else 2
         words, arguments = arguments[:count], arguments[count:]
-        # What --set says of a length counts more than --budget.
-        is_length = option == "--set" and key_of(value if joined else words[-1]) in _LENGTHS
-        if option not in ("--budget", "--seed") and not is_length:
+        is_replaced = option == "--set" and key_of(value if joined else words[-1]) in replaced
+        if option not in ("--budget", "--seed") and not is_replaced:
             retained += words
     if retained[:2] != ["steelyard", "weigh"]:
         return ""
     further = [option for option in options if option not in retained]
     return shlex.join([*retained, "--budget", budget, *further])
+
+
+def _is_counted(command: Sequence[str]) -> bool:
+    """Whether slices of the study that is weighed are cut by executions."""
+    if any("budget.counted" in word for word in command):
+        return True
+    study = next((word for word in command[2:3] if not word.startswith("-")), "")
+    with suppress(SteelyardError):
+        return bool(study) and read_study(study).budget.by_executions
+    return False

@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from steelyard.model.price import money, money_with_ends
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration, format_rate
-from steelyard.record.capacity import Capacity
-from steelyard.record.contrast import ContrastLine, median_throughput
+from steelyard.record.contrast import Capacity, ContrastLine, median_throughput
 from steelyard.record.plan import Plan
 from steelyard.record.verdict import Place, Verdict
 from steelyard.report import tables

@@ -10,7 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from steelyard.model.units import format_bytes, format_digits, format_duration
-from steelyard.record.machine.probe import Probe
+from steelyard.record.machine import Probe
 from steelyard.report.charts.drawing import Drawing, save
 from steelyard.report.charts.scale import Linear, Log
 

@@ -53,7 +53,7 @@ def executions_text(counted: CountedChoice) -> str:
 
 def layout_row(plan: Plan, lasts: str) -> list[Row]:
     """The layout, how long it takes and why it was chosen; none of an older record."""
-    layout = plan.chosen_layout
+    layout = plan.layout_choice
     return [("layout", because(f"{layout.name}, {lasts}", layout.why))] if plan.layout else []
 
 

@@ -260,7 +260,7 @@ _BY_NAME: Mapping[str, ShownLayout] = {
 
 def shown_layout(plan: Plan) -> ShownLayout:
     """Of a plan."""
-    return _BY_NAME[plan.chosen_layout.name]
+    return _BY_NAME[plan.layout_choice.name]
 
 
 def layout_named(name: str) -> ShownLayout:

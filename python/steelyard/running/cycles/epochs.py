@@ -135,7 +135,7 @@ class CyclesRunner:
             self._checkpoint(place.epoch, instances)
             suspension = ArmSuspension(instances)
             arm_windows = {arm: ArmWindow(arm, series[arm], self._limits) for arm in instances}
-            with suspension.held():
+            with suspension.suspend_all():
                 self._blocks(place, load, waits, suspension, arm_windows, readings, lines)
                 for arm, each in series.items():
                     with suspension.awake(arm):

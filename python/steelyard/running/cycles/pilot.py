@@ -20,7 +20,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     ArmCycle,
     Shortage,
     Spacing,
-    longest_look_s,
+    longest_solo_run_s,
 )
 from steelyard.engines.capabilities.checkpoints import CycleSettings, OwnTimeSettings, Scaled
 from steelyard.engines.engine import Engine, Settings
@@ -28,7 +28,7 @@ from steelyard.evaluation.threats.cycles import write_back_shared
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.reasoned import Reasoned
 from steelyard.model.units import NS_PER_MS, NS_PER_S, format_duration
-from steelyard.record.plan import TURNS, Choices, ChosenLayout, PilotFigures, TurnChoices
+from steelyard.record.plan import TURNS, Choices, LayoutChoice, PilotFigures, TurnChoices
 from steelyard.record.turns.turn_summary import scaled_words
 from steelyard.running.cycles.limits import LogLimit, require_fine
 from steelyard.running.measuring.background_work import find_stalls
@@ -45,14 +45,14 @@ from steelyard.running.turns.pilot import (
     ROUNDED_SHARE,
     WARM_UP_CAP_S,
     WARM_UP_S,
-    PilotLook,
+    PilotRuns,
     choose_turns,
     idle_length_notes,
     is_continuous,
     limits_by_arm,
-    look_at_arms,
     per_transaction_ns,
     require_scale,
+    run_arms_alone,
     scale_reason,
     stated_ns,
     wal_flush_share,
@@ -75,7 +75,7 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
     not share the machine and the study leaves the layout open. StudyError: the budget does not hold
     8 epochs, or memory not all arms; WeighingError: an arm cannot start or do work."""
     study = setup.study
-    pilot = look_at_arms(setup, study.budget.cycles, progress)
+    pilot = run_arms_alone(setup, study.budget.cycles, progress)
     room, shared = room_of(setup, pilot.arms), shared_write_back(setup, pilot.arms)
     if study.layout != "auto":
         require_room(room)
@@ -85,7 +85,7 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
     apart = room.lacks or shared
     if not apart:
         return choose_cycles(setup, pilot, progress)
-    turns = ChosenLayout(name=TURNS, why=f"in place of cycles, since in the pilot {apart}")
+    turns = LayoutChoice(name=TURNS, why=f"in place of cycles, since in the pilot {apart}")
     engines = {arm: cycle_engine(setup, arm) for arm in pilot.arms}
     scales = {
         arm: engines[arm].cycle(run.settings).largest_scale for arm, run in pilot.arms.items()
@@ -102,7 +102,7 @@ def pilot_cycles(setup: Setup, progress: Progress) -> Choices:
         raise
 
 
-def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
+def choose_cycles(setup: Setup, pilot: PilotRuns, progress: Progress) -> Choices:
     """The choices for a weighing in cycles, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
     study, design, runs, lay_ns = setup.study, setup.design, pilot.arms, pilot.lay_ns
@@ -142,7 +142,7 @@ def choose_cycles(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices
 
 def _lengths(
     setup: Setup,
-    pilot: PilotLook,
+    pilot: PilotRuns,
     cycles: Mapping[str, ArmCycle],
     latency_s: float,
     progress: Progress,
@@ -189,11 +189,11 @@ def _instead(engine: Engine) -> str:
 
 def cycles_cost_words(study: Study) -> str:
     """What a weighing in cycles takes at most, before anything is loaded."""
-    look_s = longest_look_s(wish_of(study, study.budget.cycles), len(study.every_arm))
+    solo_run_s = longest_solo_run_s(wish_of(study, study.budget.cycles), len(study.every_arm))
     return (
         f"in cycles, for {format_duration(study.budget.cycles)} at most; before them data is "
         "loaded where it was not, and each arm watched alone for up to "
-        f"{format_duration(round(look_s * NS_PER_S))}"
+        f"{format_duration(round(solo_run_s * NS_PER_S))}"
     )
 
 
@@ -310,7 +310,7 @@ def _timers(by_arm: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def _announce(
-    setup: Setup, pilot: PilotLook, turns: TurnChoices, lengths: CycleLengths, progress: Progress
+    setup: Setup, pilot: PilotRuns, turns: TurnChoices, lengths: CycleLengths, progress: Progress
 ) -> None:
     """What it will cost, before it starts."""
     near = scaled_words(turns, setup.design.arms)

@@ -52,7 +52,7 @@ class ArmSuspension:
         """Arm → processor time that its processes used while they were to stand still."""
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def suspend_all(self) -> Iterator[None]:
         """Every arm is suspended inside of the block, unless it is `awake`."""
         try:
             for arm in self._arms:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, Self
 
+from steelyard.engines.capabilities.life import Replicable
 from steelyard.engines.capabilities.memory import Capped
-from steelyard.engines.capabilities.replication import Replicable
 from steelyard.engines.engine import Instance
 from steelyard.model.endpoint import error_words
 from steelyard.model.errors import EngineError, ServerError

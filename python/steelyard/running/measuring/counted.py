@@ -12,7 +12,7 @@ from that.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from steelyard.analysis.decision.looks import DEFAULT_S0
 from steelyard.analysis.pilot.slice_length import (
@@ -137,13 +137,17 @@ def pilot_counted(setup: Setup, counted: FixedCount, progress: Progress) -> Choi
     control_ns = _per_transaction_ns([x for x in lines if x.arm == design.arms[0]])
     why = f"{counted.each} executions of each client: the study says so"
     warmup, blocks = counted_blocks(study, counted)
+    epoch_ns = blocks * len(design.arms) * visit_ns
+    epochs = counted_epochs(design, study, epoch_ns)
+    for note in budget_notes(study, epochs, epochs * epoch_ns):
+        progress.note(note)
     return setup.choices(
         slice_ns=Reasoned(visit_ns, why),
         placement=setup.place(share),
         upkeep=_upkeep(study),
         visit_ns=visit_ns,
         warmup_ns=warmup * len(design.arms) * visit_ns,
-        epochs=counted_epochs(design, study, blocks * len(design.arms) * visit_ns),
+        epochs=epochs,
         s0=DEFAULT_S0,
         stalls=find_stalls(study, control_ns),
         pilot=PilotFigures(
@@ -154,6 +158,23 @@ def pilot_counted(setup: Setup, counted: FixedCount, progress: Progress) -> Choi
             driver_io=driver_io,
             trials=(),
         ),
+    )
+
+
+def budget_notes(study: Study, epochs: int, load_ns: int) -> Iterator[str]:
+    """One note where epochs of executions take more than the budget, or less than half of it."""
+    budget_ns = study.budget.measuring
+    if budget_ns // 2 <= load_ns <= budget_ns:
+        return
+    if study.budget.epochs is not None:
+        why = "budget.epochs says how many there are"
+    elif load_ns > budget_ns:
+        why = "there are no fewer unless budget.epochs says so"
+    else:
+        why = f"a budget of that length has no more; more: --set budget.epochs={2 * epochs}"
+    yield (
+        f"{epochs} epochs of executions take about {format_duration(load_ns)} under load, where "
+        f"the budget is {format_duration(budget_ns)}: {why}"
     )
 
 

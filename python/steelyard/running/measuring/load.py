@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
-from steelyard.driver.answer import AtBorders, SliceAnswer
-from steelyard.driver.arrivals import Arrivals
+from steelyard.driver.answer import Arrivals, AtBorders, SliceAnswer
 from steelyard.driver.plan import (
     DriveArm,
     DrivePlan,

@@ -23,7 +23,7 @@ from steelyard.record.reader import (
 )
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Verdict
-from steelyard.running.layouts.choice import LAYOUTS
+from steelyard.running.layout_choice import LAYOUTS
 from steelyard.running.preparing.aa_ledger import update
 from steelyard.running.preparing.inspection import Inspected
 from steelyard.running.preparing.recording import OpenRecord

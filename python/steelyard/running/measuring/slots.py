@@ -18,8 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from steelyard.engines.capabilities.life import Clonable, Crashable, Protection
-from steelyard.engines.capabilities.replication import Replicable, Standbys
+from steelyard.engines.capabilities.life import (
+    Clonable,
+    Crashable,
+    Protection,
+    Replicable,
+    Standbys,
+)
 from steelyard.engines.capabilities.settings import ComparableBuild
 from steelyard.engines.differences import SettingRules
 from steelyard.engines.engine import UNPROTECTED, Engine, Instance, LocalInstance, Slot

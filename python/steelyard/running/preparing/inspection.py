@@ -26,7 +26,7 @@ from steelyard.record.environment import (
 from steelyard.record.epoch import LedgerBalance
 from steelyard.record.reader import ENVIRONMENT, INSPECTION, read_environment
 from steelyard.record.record import Record
-from steelyard.running.layouts.choice import LAYOUTS
+from steelyard.running.layout_choice import LAYOUTS
 from steelyard.running.measuring.observation import plans_of, settings_of
 from steelyard.running.measuring.slots import Slots
 from steelyard.running.preparing.aa_ledger import consult
@@ -47,6 +47,7 @@ from steelyard.study.study import Study
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.environment import disks_differ, machines_differ, settings_differ
 from steelyard.wording.threats.threat import threat_of
+from steelyard.wording.unnamed_inserts import unnamed_insert_note
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,10 @@ def inspect_arms(question: Question, setup: Setup, progress: Progress) -> Inspec
         *source_notes(environment.source),
         *bare_settings(setup.study, arms.settings),
         *_passed_over(setup),
+        unnamed_insert_note(arms.plans[setup.study.control.name]),
     ):
-        progress.note(note)
+        if note:
+            progress.note(note)
     idle = {name: each for of_arm in arms.idle.values() for name, each in of_arm.items()}
     for name, each in idle.items():
         progress.note(f"{name} has no effect: {each.why}")

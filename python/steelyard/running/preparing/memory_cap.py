@@ -13,7 +13,7 @@ from steelyard.engines.capabilities.memory import DiskLimits, MemoryNeed, NeedsM
 from steelyard.engines.engine import Engine
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_bytes
-from steelyard.record.machine.arm_places import DiskPlan, MemoryPlan
+from steelyard.record.machine import DiskPlan, MemoryPlan
 from steelyard.running.laboratory import Laboratory
 from steelyard.study.disk import DiskRates
 from steelyard.study.study import Study

@@ -18,7 +18,7 @@ from steelyard.engines.cache import require_room, tree_bytes
 from steelyard.engines.capabilities.life import MovableLog
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError, UsageError
-from steelyard.record.machine.arm_places import ArmPlace, FilesPlace
+from steelyard.record.machine import ArmPlace, FilesPlace
 from steelyard.record.reader import read_plan
 from steelyard.record.record import Record
 from steelyard.running.laboratory import Laboratory

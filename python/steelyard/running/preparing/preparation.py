@@ -12,7 +12,7 @@ from steelyard.engines.capabilities.settings import SettingsCheck
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
-from steelyard.record.machine.arm_places import MemoryPlan
+from steelyard.record.machine import MemoryPlan
 from steelyard.running.external_slots import (
     Databases,
     Sessions,
@@ -21,8 +21,8 @@ from steelyard.running.external_slots import (
     round_trips,
 )
 from steelyard.running.laboratory import Laboratory, WorkloadData
-from steelyard.running.layouts.choice import LAYOUTS, resumed_layout
-from steelyard.running.layouts.layout import Layout
+from steelyard.running.layout import Layout
+from steelyard.running.layout_choice import LAYOUTS, resumed_layout
 from steelyard.running.measuring.counted import require_whole_passes
 from steelyard.running.measuring.epoch import logs_on_failure
 from steelyard.running.measuring.load import require_no_long_pause
@@ -140,7 +140,7 @@ def _own_servers(
     with stopwatch("find engines"):
         for engine in engines.values():
             layout.require_engine(engine)
-        at_once = layout.servers_at_once(study)
+        at_once = layout.concurrent_servers(study)
         laid = lay_settings(
             study, data.server_settings(), engines, laboratory, progress, at_once=at_once
         )

@@ -14,8 +14,8 @@ from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.reasoned import Reasoned, plan_keys
 from steelyard.model.units import format_duration
-from steelyard.record.machine.arm_places import ArmPlace, MemoryPlan
-from steelyard.record.plan import Choices, ChosenLayout, CountedChoice, LeftOutScript, Upkeep, Warm
+from steelyard.record.machine import ArmPlace, MemoryPlan
+from steelyard.record.plan import Choices, CountedChoice, LayoutChoice, LeftOutScript, Upkeep, Warm
 from steelyard.record.reader import as_weighed
 from steelyard.record.record import Record
 from steelyard.record.spent import Phase
@@ -40,7 +40,7 @@ class Setup:
     laboratory: Laboratory
     study: Study
     design: Design
-    layout: ChosenLayout
+    layout: LayoutChoice
     cost: Reasoned[str]
     """"foreground", "whole", or "cycles"."""
     slots: Slots | Sessions
@@ -175,14 +175,14 @@ class Setup:
         design = draw_design(self.study, self.design.seed, self.cost.value, epochs)
         return replace(self, design=design)
 
-    def laid_out(self, layout: ChosenLayout) -> Setup:
+    def laid_out(self, layout: LayoutChoice) -> Setup:
         """The same in another layout."""
         return replace(self, layout=layout)
 
     def with_choices(self, choices: Choices) -> Setup:
         """The same in the layout and the epochs that were chosen, and by executions where that
         was."""
-        laid = self.laid_out(choices.chosen_layout).in_epochs(choices.epochs)
+        laid = self.laid_out(choices.layout_choice).in_epochs(choices.epochs)
         setup, counted = laid, choices.counted
         return setup if counted is None else setup.by_count(counted)
 

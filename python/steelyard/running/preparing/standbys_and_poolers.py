@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from steelyard.engines.capabilities.external import SOCKET, PoolerPlan, WaysIn
-from steelyard.engines.capabilities.replication import Replicable, Replicating, Standbys
+from steelyard.engines.capabilities.life import Replicable, Replicating, Standbys
 from steelyard.engines.engine import Engine, Instance, Settings
 from steelyard.engines.loading import work_database
 from steelyard.model.endpoint import Endpoint

@@ -22,7 +22,7 @@ from steelyard.analysis.pilot.turn_lengths import (
     TurnLengths,
     TurnPlanRequest,
     choose_lengths,
-    longest_look_s,
+    longest_solo_run_s,
 )
 from steelyard.engines.capabilities.checkpoints import CycleSettings
 from steelyard.model.errors import StudyError
@@ -54,31 +54,31 @@ RESTORE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class PilotLook:
+class PilotRuns:
     """What a pilot saw of every arm alone, and what putting all files back takes."""
 
     arms: Mapping[str, SoloRun]
     lay_ns: int
 
 
-def look_at_arms(setup: Setup, budget_ns: int, progress: Progress) -> PilotLook:
+def run_arms_alone(setup: Setup, budget_ns: int, progress: Progress) -> PilotRuns:
     """Every arm alone for as long as any cycle that the budget can hold. WeighingError: an arm
     cannot start or do work."""
     study, design = setup.study, setup.design
     progress.stage("pilot: every arm alone")
-    most_s = longest_look_s(wish_of(study, budget_ns), len(design.arms))
+    most_s = longest_solo_run_s(wish_of(study, budget_ns), len(design.arms))
     with setup.laid_arms(0, "restore"):
         runs = {arm: drive_alone(setup, arm, setup.first_placement, most_s) for arm in design.arms}
-    return PilotLook(runs, laying_ns(setup, progress))
+    return PilotRuns(runs, laying_ns(setup, progress))
 
 
 def pilot_turns(setup: Setup, progress: Progress) -> Choices:
     """The choices for a weighing in turns. StudyError: the budget does not hold 8 epochs;
     WeighingError: an arm cannot start or do work."""
-    return choose_turns(setup, look_at_arms(setup, setup.study.budget.turns, progress), progress)
+    return choose_turns(setup, run_arms_alone(setup, setup.study.budget.turns, progress), progress)
 
 
-def choose_turns(setup: Setup, pilot: PilotLook, progress: Progress) -> Choices:
+def choose_turns(setup: Setup, pilot: PilotRuns, progress: Progress) -> Choices:
     """The choices for a weighing in turns, by what a pilot saw. StudyError: the budget does not
     hold 8 epochs."""
     study, design, runs, lay_ns = setup.study, setup.design, pilot.arms, pilot.lay_ns
@@ -191,11 +191,11 @@ def wish_of(study: Study, budget_ns: int) -> TurnPlanRequest:
 
 def cost_words(study: Study) -> str:
     """What a weighing in turns takes at most, before anything is loaded."""
-    look_s = longest_look_s(wish_of(study, study.budget.turns), len(study.every_arm))
+    solo_run_s = longest_solo_run_s(wish_of(study, study.budget.turns), len(study.every_arm))
     return (
         f"in turns, for {format_duration(study.budget.turns)} at most; before them data is loaded "
         "where it was not, and each arm watched alone for up to "
-        f"{format_duration(round(look_s * NS_PER_S))}"
+        f"{format_duration(round(solo_run_s * NS_PER_S))}"
     )
 
 
@@ -357,7 +357,7 @@ def per_transaction_ns(run: SoloRun) -> float:
 
 
 def _tell(
-    setup: Setup, pilot: PilotLook, turns: TurnChoices, lengths: TurnLengths, progress: Progress
+    setup: Setup, pilot: PilotRuns, turns: TurnChoices, lengths: TurnLengths, progress: Progress
 ) -> None:
     """What it will cost, before it starts."""
     near = scaled_words(turns, setup.design.arms)
@@ -371,7 +371,7 @@ def _tell(
     )
 
 
-def whole_words(pilot: PilotLook, lengths: EpochLengths) -> str:
+def whole_words(pilot: PilotRuns, lengths: EpochLengths) -> str:
     """What all epochs take, and by how much more they may where reads of an arm still fell when
     the pilot ended: a warm-up to its cap, and then the next checkpoint."""
     words = f"about {format_duration(round(lengths.total_s * NS_PER_S))} in all"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.units import NS_PER_S, NS_PER_US
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 from steelyard.telemetry.capacity import existing_ancestor
 from steelyard.telemetry.doctor import kernel, memory, processors, storage
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Lately

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.engines.memory.control_groups import ROOT
-from steelyard.record.machine.drive_health import DriveHealth
+from steelyard.record.machine import DriveHealth
 
 Level = Literal["good", "note", "warning", "unseen"]
 """As it should be; worth knowing; it disturbs what it matters for; it could not be seen."""

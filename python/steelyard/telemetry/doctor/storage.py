@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Set
 
 from steelyard.model.units import NS_PER_US, format_bytes, format_duration
-from steelyard.record.machine.drive_health import ONCE_AT_THRESHOLD, DriveHealth
+from steelyard.record.machine import ONCE_AT_THRESHOLD, DriveHealth
 from steelyard.telemetry.capacity import filesystem, space
 from steelyard.telemetry.devices import device_counts, devices_beneath, uncounted
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, bracketed_word

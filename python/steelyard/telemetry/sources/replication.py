@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.engines.capabilities.replication import Replicable
+from steelyard.engines.capabilities.life import Replicable
 from steelyard.engines.engine import Instance
 from steelyard.model.readings import REPLAY_LAG_BYTES, REPLAY_LAG_MS, Kind, Sample
 from steelyard.model.units import NS_PER_MS

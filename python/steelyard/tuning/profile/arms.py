@@ -20,7 +20,7 @@ from steelyard.tuning.profile.proposing import (
 )
 
 Say = Callable[[str], None]
-ServersAtOnce = Callable[[Study], int]
+ConcurrentServers = Callable[[Study], int]
 """Study → how many of its servers stand at once."""
 DataBytes = Callable[[Study], int | None]
 """Study → about how large the data of an arm are; None: not known."""
@@ -32,7 +32,7 @@ def with_profiles(
     cache: Path,
     account: str | None,
     say: Say,
-    servers_at_once: ServersAtOnce,
+    concurrent_servers: ConcurrentServers,
     data_bytes: DataBytes,
 ) -> Study:
     """The study with every profile in place of its name; itself where no arm has one. What the
@@ -41,9 +41,9 @@ def with_profiles(
     `directory`: where data directories stand, whose free room and probe count, but for arms with
     places of their own. An arm that a profile leaves as the control is dropped, and `say` is
     called; a cell of a factorial stays.
-    `servers_at_once` counts those of a study without profiles: whether arms run at once may depend
-    on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data makes
-    random pages dearer. UsageError: a profile does not fit.
+    `concurrent_servers` counts those of a study without profiles: whether arms run at once may
+    depend on the settings that profiles come to. `data_bytes`: what memory cannot hold of the data
+    makes random pages dearer. UsageError: a profile does not fit.
     """
     if all(arm.profile is None for arm in study.every_arm):
         return study
@@ -58,7 +58,7 @@ def with_profiles(
         return profiles.resolved(), sentences
 
     tuned, sentences = resolved(len(study.every_arm))
-    if servers_at_once(tuned) == 1:  # an arm that runs alone has all of the memory
+    if concurrent_servers(tuned) == 1:  # an arm that runs alone has all of the memory
         tuned, sentences = resolved(1)
     for sentence in sentences:
         say(sentence)

@@ -10,7 +10,7 @@ from steelyard.engines.memory.control_groups import ROOT
 from steelyard.model.errors import UsageError
 from steelyard.model.readings import WorkKind
 from steelyard.model.units import NS_PER_S
-from steelyard.record.machine.probe import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
+from steelyard.record.machine import NOT_DIRECT, PEAK_READ, RANDOM_READ, Probe
 from steelyard.telemetry.capacity import (
     allowed_processors,
     hidden_limits,
@@ -26,7 +26,7 @@ class Storage:
     it did not measure."""
 
     device: str
-    taken: str  # when, UTC
+    probed_at: str  # UTC
     random_page_cost: float | None  # time of a random page over that of a sequential one
     useful_depth: float | None  # random reads under way with which the most were read
     most_by_processors: bool = False  # the most that the processors asked for; the device has more

@@ -19,7 +19,7 @@ from steelyard.model.identity import Identity
 from steelyard.model.readings import ProfileName, WorkKind
 from steelyard.model.setting_value import Allowed
 from steelyard.telemetry.capacity import existing_ancestor
-from steelyard.tuning.probe.probing import last_probe, why_not_cached
+from steelyard.tuning.probing import last_probe, why_not_cached
 from steelyard.tuning.profile.advice import TuningProfile
 from steelyard.tuning.profile.basis import (
     Basis,

@@ -167,8 +167,8 @@ def _planner(basis: Basis) -> Iterator[Advice]:
             "planner",
             "random_page_cost",
             format_digits(cost, 2).replace(" ", ""),
-            f"the probe of {basis.storage.taken[:10]} read a random page in {ratio:.1f} times a "
-            f"sequential one's time, and {basis.uncached * 100:.0f} % of them are not cached",
+            f"the probe of {basis.storage.probed_at[:10]} read a random page in {ratio:.1f} times "
+            f"a sequential one's time, and {basis.uncached * 100:.0f} % of them are not cached",
             f"measured; {DOCS}, 19.7.2",
             (
                 f"{PGTUNE} and others: 1.1 on any SSD (4 for warehouses)",

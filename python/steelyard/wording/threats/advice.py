@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.model.observation import Observation, Quoted
-from steelyard.model.threat import ThreatKind
+from steelyard.model.threat import Observation, Quoted, ThreatKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard.model.observation import Observation
-from steelyard.model.threat import Threat
+from steelyard.model.threat import Observation, Threat
 from steelyard.wording.threats import layouts, machine, numbers, work
 from steelyard.wording.threats.advice import QUOTED, THREAT_WORDS, OwnAdvice, Texts
 

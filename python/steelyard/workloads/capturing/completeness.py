@@ -1,5 +1,5 @@
-"""Counts what shows that a log lacks statements: none of it was quick, transactions are in it
-without their BEGIN, or the numbers of its entries have gaps."""
+"""Counts what shows that a log lacks statements: none of it was quick, none of it reads,
+transactions are in it without their BEGIN, or the numbers of its entries have gaps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from steelyard.workloads.capturing.memory import MOST_SESSIONS, RecentSessions
 _SLOW_MS = 5.0
 _FEWEST_UNBEGUN, _UNBEGUN_SHARE = 10, 0.05
 _FEWEST_MISSING, _MISSING_SHARE = 10, 0.01
-_READS = {"select", "begin", "start", "commit"}
-"""First words of what log_statement logs as `all` alone: the quick ones are then in the log."""
+_FEWEST_CHANGES = 20
+_READS = {
+    "select", "begin", "start", "commit", "end", "rollback", "savepoint", "release", "values",
+    "show", "set", "declare", "fetch",
+}  # fmt: skip
+_CHANGES = {"insert", "update", "delete", "merge", "truncate", "create", "alter", "drop"}
+"""First words of what log_statement logs as `all` alone, and as `mod` or `ddl`: where there are the
+former, the quick ones are in the log."""
 
 
 @dataclass
@@ -25,6 +31,7 @@ class Completeness:
     least_ms: float = math.inf
     """Of the durations of statements that are in the log; without any, infinity."""
     untimed_reads: int = 0
+    untimed_changes: int = 0
     begun: int = 0
     """Transactions whose BEGIN is in the log."""
     unbegun: int = 0
@@ -57,7 +64,9 @@ class Completeness:
         if duration_ms:
             self.least_ms = min(self.least_ms, duration_ms)
         elif duration_ms is None:
-            self.untimed_reads += not _READS.isdisjoint(leading_words(text)[:1])
+            first = leading_words(text)[:1]
+            self.untimed_reads += not _READS.isdisjoint(first)
+            self.untimed_changes += not _CHANGES.isdisjoint(first)
 
     def note_transaction(self, session: str, *, has_begin: bool) -> None:
         """Count an explicit transaction. The first one of a session may have begun before the
@@ -72,6 +81,11 @@ class Completeness:
     def lacks_quick(self) -> bool:
         """Whether durations are in the log, and none of a quick statement."""
         return _SLOW_MS <= self.least_ms < math.inf and not self.untimed_reads
+
+    @property
+    def lacks_reads(self) -> bool:
+        """Whether what log_statement logged are changes alone, as with mod and ddl."""
+        return self.untimed_changes >= _FEWEST_CHANGES and not self.untimed_reads
 
     @property
     def lacks_entries(self) -> bool:

@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.model.errors import UsageError
-from steelyard.workloads.capturing.logs.clock import LogClock, in_order, require_time_order
+from steelyard.workloads.capturing.logs.clock import (
+    LogClock,
+    LogSpans,
+    in_order,
+    is_yearless,
+    require_time_order,
+)
 from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
@@ -113,6 +119,8 @@ def _of_all(
         return
     heads = [head_of(_of_file(log, prefix, encoding)) for log in logs]
     order = in_order([next(iter(head), None) for head in heads])
+    yearless = any(is_yearless(entry.seconds) for head in heads for entry in head[:1])
+    spans = LogSpans(yearless=yearless)
     copies = Copies([(logs[place].name, heads[place]) for place in order])
     last: LogEntry | None = None
     for number, place in enumerate(order):
@@ -123,13 +131,29 @@ def _of_all(
                 goes_on = not (index or entry.whole or entry.session)
                 yield replace(last, whole=False) if goes_on else last
             last = clock.at(entry)
+            spans.require_later(logs[place].name, last)
     if last is not None:
         yield last
 
 
 def _of_file(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:
     """The entries of a log, severities in the language of its server."""
-    return require_time_order(log.name, _as_written(log, prefix, encoding))
+    entries = _of_sessions(log.name, _as_written(log, prefix, encoding))
+    return require_time_order(log.name, entries)
+
+
+def _of_sessions(path: Path, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
+    """The entries. UsageError: one of a statement does not say its session; without, those of all
+    sessions would be one, and their transactions mixed."""
+    for entry in entries:
+        is_read = entry.whole and not entry.other_format and not entry.session
+        if is_read and holds_statement(f"LOG:  {entry.message}"):
+            raise UsageError(
+                f'cannot tell sessions apart in log "{path}": its entries name none',
+                hint="csvlog has session_id and process_id, jsonlog session_id and pid: what "
+                "exported the log must keep one of them.",
+            )
+        yield entry
 
 
 def _as_written(log: LogSource, prefix: str | None, encoding: str | None) -> Iterator[LogEntry]:

@@ -81,9 +81,14 @@ def setting_of_session(text: str) -> str:
     match = _SET.match(text, _past_blanks(text, 0))
     if match is None or is_local(text):
         return ""
-    name = " ".join(match["name"].lower().split())
+    return setting_with_effect(" ".join(match["name"].lower().split()), match["value"])
+
+
+def setting_with_effect(name: str, value: str) -> str:
+    """The setting that a session gets by a name in lower case and a value, if statements may be
+    driven otherwise without; else nothing."""
     usual = _USUAL.get(name)
-    if usual is not None and not usual.fullmatch(match["value"].strip().strip("'").lower()):
+    if usual is not None and not usual.fullmatch(value.strip().strip("'").lower()):
         return name
     return name_with_effect(_NAMED_OTHERWISE.get(name, name))
 

@@ -55,6 +55,7 @@ LOGS_VALUES = "log_parameter_max_length = -1 (and no log_error_verbosity = terse
 """What a server is set to so that its log has parameters, and none is cut off."""
 _ENOUGH_TIMED = 0.99
 """Of the executed statements; the few others were quick, or failed unseen."""
+_MOST_SETTINGS = 1000
 _FEWEST_TIMED = 20
 """With log_min_duration_statement = 0 one of so many is quick: a BEGIN takes microseconds."""
 
@@ -82,6 +83,12 @@ class CaptureLedger:
     name."""
     forgotten: int = 0
     """How often a server that counts statements made room for others by forgetting some."""
+
+    def note_setting(self, name: str) -> None:
+        """Count that a session set something; of many names not all, for an application may make
+        them up."""
+        if name in self.sets or len(self.sets) < _MOST_SETTINGS:
+            self.sets[name] += 1
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""

@@ -171,13 +171,11 @@ def _note_settings(ledger: CaptureLedger, statement: LoggedStatement) -> None:
     values = statement.parameters
     names = [call.name(values) for call in calls if call.is_lasting(values)]
     for name in (setting_of_session(statement.text), *map(name_with_effect, names)):
-        if name and (name in ledger.sets or len(ledger.sets) < _MOST_SETTINGS):
-            ledger.sets[name] += 1
+        if name:
+            ledger.note_setting(name)
 
 
 _SETTING_CALL = re.compile("set_config", re.IGNORECASE)
-_MOST_SETTINGS = 1000
-"""Names that are counted: an application may make them up."""
 
 
 class _Groups:

@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.server_functions import is_of_server
-from steelyard.workloads.reading.writing import (
+from steelyard.workloads.reading.statements import (
     is_server_call,
     is_writing_call,
     names_server_call,
@@ -112,14 +112,14 @@ def require_pglast() -> None:
         ) from error
 
 
-def parsed_statements(text: str) -> tuple[Any, ...] | None:
+def parsed_statements(text: str, scanned: Sequence[Any] = ()) -> tuple[Any, ...] | None:
     """The trees of a text's statements; None: it cannot be parsed, or a chain of operators in it is
-    so long that the parser, which knows no bound, would end this process."""
+    so long that the parser, which knows no bound, would end this process. `scanned`: its tokens."""
     from pglast import parse_sql
     from pglast.parser import ParseError, scan
 
     try:
-        if len(text) > 2 * _DEEPEST and _levels(scan(text)) > _DEEPEST:
+        if len(text) > 2 * _DEEPEST and _levels(scanned or scan(text)) > _DEEPEST:
             return None
         return tuple(parse_sql(text))
     except ParseError:
@@ -187,12 +187,12 @@ def _of_long(text: str) -> _Reading | None:
 def _parsed(text: str) -> _Reading | None:
     from pglast.parser import ParseError, fingerprint, scan
 
-    parsed = parsed_statements(text)
-    if parsed is None or len(parsed) != 1:
-        return None
     try:
-        mark = fingerprint(text)
         tokens = scan(text)
+        parsed = parsed_statements(text, tokens)
+        if parsed is None or len(parsed) != 1:
+            return None
+        mark = fingerprint(text)
     except ParseError:
         return None
     statement: Any = parsed[0].stmt

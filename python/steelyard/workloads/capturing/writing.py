@@ -15,6 +15,7 @@ from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.printable import printable_line
+from steelyard.model.secrets.redaction import redacted
 from steelyard.workloads.capturing.ledger import (
     LOGGED_WITHOUT_VALUES,
     LOGS_VALUES,
@@ -218,7 +219,7 @@ def _preparable(
         if not failures:
             good.append(kind)
             continue
-        message = "" if salt is not None else f"{failures[0].message} "
+        message = "" if salt is not None else f"{redacted(failures[0].message)} "
         name = _name(0, kind, salt).partition("-")[2]
         refused.append(Refused(name, kind.count, f"{message}(SQLSTATE {failures[0].sqlstate})"))
         count = kind.count * len(kind.shapes)

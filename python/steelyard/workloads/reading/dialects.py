@@ -33,7 +33,7 @@ def dialect_names(name: str, kind: str) -> list[str]:
 
 def language(kind: str) -> str:
     """By whose rules an engine's SQL is cut into statements, as `_core` names it."""
-    return "mysql" if "mysql" in _DIALECTS.get(kind, ()) else GENERIC
+    return _DIALECTS.get(kind, (GENERIC,))[-1]
 
 
 def says_nothing(content: bytes) -> bool:

@@ -206,6 +206,15 @@ def driven(workload: Workload, clients: int) -> Driven:
     return mix, workload.streams_of(clients), values
 
 
+def variables_read(choice: WorkloadChoice, kind: str = GENERIC) -> set[str]:
+    """The variables that the scripts of a study read, or a probe after them. UsageError or
+    StudyError: as of `resolve`."""
+    workload = find_workload(choice.name, choice.options, kind)
+    scripts = _complete(choice, workload).scripts
+    texts = [*script_texts(workload, scripts, choice.texts).values(), *_probe_texts(workload)]
+    return {word for text in texts for word in VARIABLE.findall(text)}
+
+
 def _probe_texts(workload: Workload) -> list[str]:
     probes = workload.probes.values()
     parts = ([probe] if isinstance(probe, str) else [probe.each, probe.query] for probe in probes)

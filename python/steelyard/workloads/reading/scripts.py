@@ -12,14 +12,14 @@ from steelyard._core import check_scripts, script_statements
 from steelyard.model.errors import StudyError, UsageError
 from steelyard.model.files.small_file import read_small_bytes
 from steelyard.model.script_text import TEXTS
-from steelyard.workloads.reading.branches import (
+from steelyard.workloads.reading.dialects import GENERIC, language
+from steelyard.workloads.reading.statements import (
     Assignments,
     first_answer_line,
     has_branches,
     may_write,
     shared_variables,
 )
-from steelyard.workloads.reading.dialects import GENERIC, language
 from steelyard.workloads.reading.workload import Workload, WorkloadFile
 
 Tables = Mapping[str, Sequence[Sequence[str | None]]]

@@ -12,9 +12,7 @@ from engines.mysql.fake_packages import installed, npm_files
 from steelyard.engines.account import Account
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import Cache, entries
-from steelyard.engines.mysql.builds import accessible_copy
-from steelyard.engines.mysql.builds.accessible_copy import accessible_build
-from steelyard.engines.mysql.builds.build import build_in
+from steelyard.engines.mysql.builds.build import accessible_build, build_in
 from steelyard.engines.mysql.builds.find import select_builds
 from steelyard.model.errors import EngineError
 
@@ -71,6 +69,6 @@ def test_libraries_that_stand_elsewhere_are_copied_too(
 def test_a_server_among_others_of_the_system_is_not_copied(
     hidden: Path, cache: Cache, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accessible_copy, "SPREAD", (hidden,))
+    monkeypatch.setattr("steelyard.engines.mysql.builds.build.SPREAD", (hidden,))
     with pytest.raises(EngineError, match="cannot copy the programs"):
         accessible_build(build_in(hidden), account, cache)

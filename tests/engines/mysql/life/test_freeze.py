@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from engines.mysql.thread_states import states_of
-from steelyard.engines.local.samples import ProcessSample, sample, threads_of
-from steelyard.engines.mysql.life import thread_account as module
-from steelyard.engines.mysql.life.thread_account import freeze, thaw
+from steelyard.engines.local.processes import ProcessSample, sample, threads_of
+from steelyard.engines.mysql.life import server as module
+from steelyard.engines.mysql.life.server import freeze, thaw
 from steelyard.model.errors import ServerError
 
 THREADS = """

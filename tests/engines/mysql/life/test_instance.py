@@ -14,7 +14,7 @@ from engines.mysql.life.conftest import Made
 from engines.mysql.thread_states import states_of
 from steelyard.engines.differences import compare
 from steelyard.engines.engine import UNPROTECTED
-from steelyard.engines.local.samples import every_pid
+from steelyard.engines.local.processes import every_pid
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.sql import innodb_status
 from steelyard.engines.mysql.sql.session import connected, rows_of, variables_of

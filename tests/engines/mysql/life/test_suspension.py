@@ -17,7 +17,7 @@ from engines.mysql.life.conftest import Made
 from engines.mysql.thread_states import states_of
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.local.samples import every_pid
+from steelyard.engines.local.processes import every_pid
 from steelyard.engines.mysql.life.instance import MysqlInstance
 from steelyard.engines.mysql.sql.own_time import ROUND_NS, TIMERS, in_own_time
 from steelyard.engines.mysql.sql.session import connected, rows_of

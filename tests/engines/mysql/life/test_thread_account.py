@@ -7,13 +7,8 @@ import threading
 import time
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.samples import threads_of
-from steelyard.engines.mysql.life.thread_account import (
-    BACKGROUND,
-    SERVER,
-    SESSION,
-    ThreadAccount,
-)
+from steelyard.engines.local.processes import threads_of
+from steelyard.engines.mysql.life.server import BACKGROUND, SERVER, SESSION, ThreadAccount
 
 OURSELVES = Account("", os.geteuid(), os.getegid())
 

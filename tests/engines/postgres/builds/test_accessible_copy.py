@@ -12,8 +12,12 @@ import pytest
 from steelyard.engines.account import choose_account
 from steelyard.engines.cache import Cache, entries
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.accessible_copy import accessible_build
-from steelyard.engines.postgres.builds.build import Build, bundled_builds, parts_of_copy
+from steelyard.engines.postgres.builds.build import (
+    Build,
+    accessible_build,
+    bundled_builds,
+    parts_of_copy,
+)
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError
 

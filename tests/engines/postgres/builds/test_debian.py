@@ -16,7 +16,7 @@ from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.postgres.builds import fetching as source
 from steelyard.engines.postgres.builds.added import add_published, added_engines, lost_engines
 from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.postgres.builds.contrib import has_contrib
+from steelyard.engines.postgres.builds.find import has_contrib
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
 

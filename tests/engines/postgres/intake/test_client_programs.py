@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engines.postgres.intake.restore_server import RestoreServer, restore_server
 from own_cache import open_directory
-from steelyard.engines.account import choose_account
+from steelyard.engines.account import Account, choose_account
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.find import DiscoveredBuild
 from steelyard.engines.postgres.intake import client_programs
 from steelyard.engines.postgres.intake.client_programs import clients, newest_client
 from steelyard.engines.postgres.intake.dumps import archive
+from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
 
@@ -71,6 +74,27 @@ def test_programs_of_every_known_build_count_the_newest_first(
         ]
         with pytest.raises(EngineError, match="no pg_restore on this machine"):
             newest_client("pg_restore", account)
+
+
+def test_each_program_is_run_for_its_version_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the build, of those that were found, and of the machine's path alike."""
+    runs = Counter[str]()
+
+    def counting(account: Account, command: list[str], **options: Any) -> tuple[int, str]:
+        runs[command[0]] += 1
+        return run(account, command, **options)
+
+    monkeypatch.setattr(client_programs, "run", counting)
+    account = choose_account()
+    with open_directory() as home:
+        own, newest, machine = builds(home, "17.2", "18.4", "16.9")
+        monkeypatch.setattr(client_programs, "discovered", lambda: [newest])
+        on_path = str(home / "16.9/pg_basebackup")
+        monkeypatch.setattr("shutil.which", lambda _: on_path)
+        paths = [path for path, _ in clients("pg_basebackup", own.build, account)]
+        assert [Path(path).parent.name for path in paths] == ["18.4", "17.2", "16.9"]
+        assert runs == dict.fromkeys(paths, 1)
+    assert machine.build.program("pg_basebackup") == on_path
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,9 @@ SECRET = "S3cret-of-theirs"
      "archive_library", "synchronous_standby_names", "ssl", "ssl_key_file",
      "ssl_passphrase_command", "krb_server_keyfile", "oauth_validator_libraries",
      "dynamic_library_path", "extension_control_path", "jit_provider", "stats_temp_directory",
-     "max_logical_replication_workers", "idle_session_timeout", "pre_auth_delay"],
+     "max_logical_replication_workers", "idle_session_timeout", "pre_auth_delay",
+     "extension_destdir", "pljava.libjvm_location", "pljava.vmoptions", "plperl.on_init",
+     "plperl.on_plperlu_init"],
 )  # fmt: skip
 def test_what_belongs_to_the_place_is_left_out_by_its_name_alone(name: str) -> None:
     found = neutralise({name: SECRET, "work_mem": "8MB"})
@@ -56,7 +58,8 @@ def test_what_an_extension_writes_elsewhere_or_runs_is_left_out_by_its_name(name
 
 @pytest.mark.parametrize(
     "name",
-    ["log_replication_commands", "pgaudit.log", "pgaudit.log_level", "auto_explain.log_verbose",
+    ["log_replication_commands", "plperl.use_strict", "pljava.enable",
+     "pgaudit.log", "pgaudit.log_level", "auto_explain.log_verbose",
      "their.scripts", "search_path", "cron.log_run"],
 )  # fmt: skip
 def test_what_only_sounds_like_it_stays(name: str) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from engines.postgres.intake.restore_server import RestoreServer, restore_server
+from engines.postgres.intake.test_taking import rows as rows_of
+from engines.postgres.intake.test_taking import take
+from steelyard.engines.engine import Slot
 from steelyard.model.errors import UsageError
 
 pytestmark = pytest.mark.postgres
@@ -76,3 +80,46 @@ def test_rows_of_a_partition_beside_a_foreign_one_are_restored(
     dump.write_text(f"{FOREIGN}{PARTITIONED}{rows}{ATTACHED}{rows}")
     server.restore(dump)
     assert server.rows("SELECT a FROM public.mid WHERE a = 2") == [(2,), (2,)]
+
+
+def test_statistics_are_not_gathered_where_they_would_be_read_from_other_servers(
+    made_of: Callable[..., object], slot: Slot, tmp_path: Path
+) -> None:
+    """ANALYZE of a partitioned table samples its foreign partitions; this wrapper refuses that."""
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    dump = tmp_path / "dump.sql"
+    filled = "INSERT INTO public.ours VALUES (2);\n"
+    dump.write_text(f"{FOREIGN}{PARTITIONED}{ATTACHED}{filled}{FILLED.format('public.t')}")
+    imported, copy = take(engine, dump, slot, None)
+    [doubt] = [doubt for doubt in imported.doubts if "no statistics" in doubt]
+    assert "gathered of public.mid, public.root: a foreign table is a part of it" in doubt
+    copy.start(slot, {})
+    try:
+        analysed = "SELECT DISTINCT tablename FROM pg_stats WHERE schemaname = 'public' ORDER BY 1"
+        assert rows_of(copy, analysed) == [("ours",), ("t",)]
+    finally:
+        copy.stop()
+
+
+def test_a_subscription_of_a_block_is_dropped_before_it_fetches(
+    made_of: Callable[..., object], slot: Slot, tmp_path: Path
+) -> None:
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    with socket.create_server(("127.0.0.1", 0)) as publisher:
+        publisher.setblocking(False)
+        port = publisher.getsockname()[1]
+        dump = tmp_path / "dump.sql"
+        dump.write_text(
+            f"DO $$BEGIN CREATE SUBSCRIPTION s CONNECTION 'host=127.0.0.1 port={port}' "
+            "PUBLICATION p WITH (connect = false); ALTER SUBSCRIPTION s ENABLE; END$$;\n"
+            "SELECT pg_sleep(1);\n"
+        )
+        imported, copy = take(engine, dump, slot, None)
+        copy.start(slot, {})
+        try:
+            assert rows_of(copy, "SELECT count(*) FROM pg_subscription") == [(0,)]
+        finally:
+            copy.stop()
+        with pytest.raises(BlockingIOError):
+            publisher.accept()
+    assert "CREATE SUBSCRIPTION s" in {left.what for left in imported.neutralised}

@@ -194,6 +194,31 @@ def test_libraries_of_a_database_that_the_build_lacks_do_not_lock_it(
     ]
 
 
+def test_a_library_of_a_database_at_a_path_of_its_own_is_not_loaded(
+    made_of: Callable[..., object], slot: Slot
+) -> None:
+    """The data may bring it: with it here, each session would end at a file that is no library."""
+    engine = made_of("18").engine  # type: ignore[attr-defined]
+    with open_directory() as home:
+        evil = home / "evil.so"
+        evil.write_bytes(b"no library")
+        evil.chmod(0o755)
+        original = original_at(home)
+        original.make()
+        with original.running():
+            original.ask("CREATE DATABASE shop")
+            libraries = f"plpgsql, '{evil}'"
+            original.ask(f"ALTER DATABASE shop SET session_preload_libraries = {libraries}")
+        imported, copy = take(engine, original.directory, slot)
+        copy.start(slot, {})
+        try:
+            assert rows(copy, "SHOW session_preload_libraries") == [("plpgsql",)]
+        finally:
+            copy.stop()
+    what = [left.what for left in imported.neutralised if "preload" in left.what]
+    assert what == [f"{evil} in session_preload_libraries of database shop"]
+
+
 def test_a_template_that_admits_no_connections_does_not_lock_the_copy(
     made_of: Callable[..., object], slot: Slot
 ) -> None:

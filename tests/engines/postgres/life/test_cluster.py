@@ -17,13 +17,12 @@ from steelyard.engines.capabilities.counters import Observable
 from steelyard.engines.capabilities.life import Clonable, Crashable, Freezable, Placeable
 from steelyard.engines.capabilities.settings import Tunable
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.process_cleanup import programs_inside
-from steelyard.engines.local.samples import sample, tree
+from steelyard.engines.local.processes import programs_inside, sample, tree
+from steelyard.engines.postgres.cleanup import PROGRAMS
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
-from steelyard.engines.postgres.processes.cleanup import PROGRAMS
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError
 

@@ -15,7 +15,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.cache import Cache
 from steelyard.engines.capabilities.memory import Capped, MemoryNeed, NeedsMemory
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.samples import tree
+from steelyard.engines.local.processes import tree
 from steelyard.engines.memory.group import MARKER
 from steelyard.engines.memory.rights import choose_cap
 from steelyard.engines.page_cache import evict

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 from engines.conftest import VERSIONS, Made
-from steelyard.engines.capabilities.replication import Standbys
+from steelyard.engines.capabilities.life import Standbys
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.samples import tree
+from steelyard.engines.local.processes import tree
+from steelyard.engines.postgres import standby_group
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.primary import Primary
-from steelyard.engines.postgres.replication import standby_group
-from steelyard.engines.postgres.replication.standby_group import replication_settings
+from steelyard.engines.postgres.standby_group import replication_settings
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
 

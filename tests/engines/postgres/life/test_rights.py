@@ -21,10 +21,10 @@ from steelyard.engines.account import Account, choose_account
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres import postgres
-from steelyard.engines.postgres.builds import accessible_copy, find
+from steelyard.engines.postgres import process_tree as accounting
+from steelyard.engines.postgres.builds import build, find
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life import cluster
-from steelyard.engines.postgres.processes import process_tree as accounting
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.registry import open_run
 
@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights up"),
 ]
-LOADED = (_core, accounting, cluster, find, postgres, accessible_copy, psycopg)
+LOADED = (_core, accounting, cluster, find, postgres, build, psycopg)
 
 
 def as_account(account: Account, home: Path, action: Callable[[], None]) -> None:

@@ -13,10 +13,10 @@ import pytest
 from engines.postgres.life.test_restore import differences, write_something
 from steelyard._core import read_control
 from steelyard.engines.engine import Slot
-from steelyard.engines.local.process_cleanup import programs_inside
+from steelyard.engines.local.processes import programs_inside
+from steelyard.engines.postgres.cleanup import PROGRAMS
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import CONTROL_FILE, Cluster
-from steelyard.engines.postgres.processes.cleanup import PROGRAMS
 from steelyard.engines.registry import Run
 from steelyard.model.errors import ServerError
 from steelyard.running.measuring.arm_loss import ArmLostError

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from own_cache import own_run
 from steelyard.engines.engine import Slot
-from steelyard.engines.postgres.builds.contrib import has_contrib
-from steelyard.engines.postgres.builds.find import discovered
+from steelyard.engines.postgres.builds.find import discovered, has_contrib
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.selection import find_postgres

@@ -25,8 +25,12 @@ from steelyard.engines.postgres.upgrade.outcome import (
     server_option,
     without_paths,
 )
-from steelyard.engines.postgres.upgrade.pg_upgrade import OLD_PROGRAMS, parts_of, require_programs
-from steelyard.engines.postgres.upgrade.timed_program import TimedRun
+from steelyard.engines.postgres.upgrade.pg_upgrade import (
+    OLD_PROGRAMS,
+    TimedRun,
+    parts_of,
+    require_programs,
+)
 from steelyard.model.errors import EngineError
 
 COPY = Attempt(

@@ -227,3 +227,43 @@ def test_no_order_at_all_is_refused(tmp_path: Path, seed: int) -> None:
     random.Random(seed).shuffle(seconds)
     with pytest.raises(UsageError, match="in no order of time"):
         entries(tmp_path, at(seconds))
+
+
+def of_server(kind: str, second: int, length: int, table: str = "t") -> str:
+    """So many seconds of a server's statements from a second on."""
+    return "".join(
+        WRITERS[kind](second + n, f"select {n} from {table}") for n in range(0, length, 7)
+    )
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "stderr", "syslog"])
+def test_logs_of_the_same_time_are_refused(tmp_path: Path, kind: str) -> None:
+    """Of two servers, as where a glob matches the logs of both."""
+    first = of_server(kind, 0, 1200)
+    for begin, length, is_refused in (
+        (300, 600, True), (0, 1200, True), (1100, 900, True), (1190, 900, False), (1300, 90, False),
+    ):  # fmt: skip
+        second = of_server(kind, begin, length, "u")
+        for logs in ((first, second), (second, first)):
+            if not is_refused:
+                assert len(entries(tmp_path, *logs)) == sum(log.count("select") for log in logs)
+                continue
+            with pytest.raises(UsageError, match="are of the same time") as refused:
+                entries(tmp_path, *logs)
+            assert "one server" in str(refused.value.hint)
+    with pytest.raises(UsageError, match="are of the same time"):
+        entries(tmp_path, first, of_server("csv", 1300, 200), of_server("json", 1310, 300, "u"))
+
+
+def test_stamps_without_a_zone_may_go_back_an_hour_from_log_to_log(tmp_path: Path) -> None:
+    first = syslog("Oct 25 02:00:00", "Oct 25 02:59:59")
+    assert len(entries(tmp_path, first, syslog("Oct 25 02:00:30", "Oct 25 03:10:00"))) == 4
+    with pytest.raises(UsageError, match="are of the same time"):
+        entries(tmp_path, syslog("Oct 25 01:00:00", "Oct 25 04:00:00"), first)
+
+
+def test_a_log_of_a_servers_own_words_may_be_of_the_same_time(tmp_path: Path) -> None:
+    """With csvlog the first entries go to stderr, and again after a restart."""
+    words = "ending log output to stderr"
+    own = [stderr(second, "").replace(message(""), words) for second in (0, 900)]
+    assert len(entries(tmp_path, "".join(own), of_server("csv", 1, 1200))) == 2 + 172

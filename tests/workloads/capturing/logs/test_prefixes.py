@@ -105,6 +105,8 @@ PARTS = (
     "261128  3:00:00\t    8 Query\tSELECT 1\n\t\t    8 Quit\t\n",
     "20261128 03:00:00,db1,app,10.0.0.7,8,71,QUERY,shop,'SELECT 1',0\n",
     "1764298800123456,shop-1,app,10.0.0.7,8,71,QUERY,shop,'SELECT 1',0\n",
+    '<?xml version="1.0" encoding="utf-8"?>\n<AUDIT>\n <AUDIT_RECORD>\n  <NAME>Query</NAME>\n',
+    '<AUDIT_RECORD TIMESTAMP="2026-11-28T03:00:00 UTC" NAME="Query" SQLTEXT="SELECT 1"/>\n',
 )
 
 

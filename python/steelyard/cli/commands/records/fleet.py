@@ -80,7 +80,7 @@ def check_machines(
     """Measure load machines: round trips, clocks, network, and equal arms driven together."""
     from steelyard.cli.options.address_options import endpoint_at
     from steelyard.cli.views.host_view import check_json, check_lines
-    from steelyard.fleet.checking.check import check
+    from steelyard.fleet.load_check import check
     from steelyard.fleet.on_ray.machines import RayMachines
 
     endpoint = None if address is None else endpoint_at(address)

@@ -23,7 +23,7 @@ from steelyard.history.entry import KnownScript
 from steelyard.history.ratio import Refusal
 from steelyard.history.trend import QuestionTrend
 from steelyard.model.errors import UsageError
-from steelyard.model.files.shortened import apart
+from steelyard.model.files.printable import apart
 from steelyard.model.units import counted, format_reading
 from steelyard.report.charts.scale import known_ends
 from steelyard.wording.contrast_text import reading_text

@@ -27,11 +27,17 @@ from steelyard.engines.builds.added import (
     require_room_for_build,
     workshop,
 )
-from steelyard.engines.builds.pinned_packages import PinnedPackage
+from steelyard.engines.builds.packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
 from steelyard.engines.mysql.builds import fetching
-from steelyard.engines.mysql.builds.accessible_copy import accessible_build
-from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, identify
+from steelyard.engines.mysql.builds.build import (
+    MARIADB,
+    MYSQL,
+    Build,
+    accessible_build,
+    build_in,
+    identify,
+)
 from steelyard.engines.mysql.builds.fetching import (
     FetchableBuild,
     Provenance,

@@ -22,7 +22,7 @@ from steelyard.engines.account import Account
 from steelyard.engines.builds import apt
 from steelyard.engines.builds.added import Says, new_directory
 from steelyard.engines.builds.npm import Npm, unpack
-from steelyard.engines.builds.pinned_packages import PinnedPackage, compared
+from steelyard.engines.builds.packages import PinnedPackage, compared
 from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_of
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, UsageError

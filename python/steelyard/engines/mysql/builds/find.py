@@ -15,9 +15,16 @@ from steelyard.engines.builds.same_builder import (
     Selection,
 )
 from steelyard.engines.cache import known_cache, open_cache
-from steelyard.engines.mysql.builds.accessible_copy import accessible_build
 from steelyard.engines.mysql.builds.added import added_engines
-from steelyard.engines.mysql.builds.build import MARIADB, MYSQL, Build, build_in, build_of, identify
+from steelyard.engines.mysql.builds.build import (
+    MARIADB,
+    MYSQL,
+    Build,
+    accessible_build,
+    build_in,
+    build_of,
+    identify,
+)
 from steelyard.engines.mysql.builds.fetching import Provenance, provenance
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity

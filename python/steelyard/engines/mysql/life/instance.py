@@ -12,7 +12,7 @@ from steelyard.engines.capabilities.checkpoints import PoolFill
 from steelyard.engines.engine import UNPROTECTED, Settings, Slot
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
-from steelyard.engines.local.samples import processor_ns, threads_of
+from steelyard.engines.local.processes import processor_ns, threads_of
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.mysql.builds.build import Build
 from steelyard.engines.mysql.life.data_directory import (
@@ -24,8 +24,7 @@ from steelyard.engines.mysql.life.data_directory import (
     product,
     serving_pid,
 )
-from steelyard.engines.mysql.life.server import Server
-from steelyard.engines.mysql.life.thread_account import ThreadAccount, freeze, thaw
+from steelyard.engines.mysql.life.server import Server, ThreadAccount, freeze, thaw
 from steelyard.engines.mysql.settings import (
     OUR_SETTINGS,
     as_options,
@@ -34,7 +33,7 @@ from steelyard.engines.mysql.settings import (
     refuse_slot_settings,
 )
 from steelyard.engines.mysql.sql.database import MysqlDatabase
-from steelyard.engines.mysql.sql.innodb_status import KINDS, LogWatch, WritingOut, read_counters
+from steelyard.engines.mysql.sql.innodb_status import KINDS, RedoLogWatch, WritingOut, read_counters
 from steelyard.engines.mysql.sql.plans import read_plans
 from steelyard.engines.mysql.sql.variables import (
     fill_pool,
@@ -253,9 +252,9 @@ class MysqlInstance(OwnServer[Build, Server]):
         """A connection that makes it write the dirty pages of a database, and its log."""
         return WritingOut(self._in(database), lambda: self.running)
 
-    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> LogWatch:
+    def watch_checkpoints(self, database: str, now_ns: Callable[[], int]) -> RedoLogWatch:
         """Begin to watch its log: InnoDB checkpoints all the time."""
-        return LogWatch(self._in(database), self._identity.kind)
+        return RedoLogWatch(self._in(database), self._identity.kind)
 
     def fill_pool(self, database: str) -> PoolFill:
         """Read tables and indexes into the buffer pool, as far as they fit."""

@@ -110,7 +110,7 @@ class BoundedConnection(_Connection):
         return piece
 
 
-class GuardedConnection(BoundedConnection):
+class AuthSwitchConnection(BoundedConnection):
     """A connection on which no plugin begins with the greeting: a server that wants another one
     than mysql_native_password asks for it by name, and `handlers` answer."""
 

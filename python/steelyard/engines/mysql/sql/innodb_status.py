@@ -54,7 +54,7 @@ _ENDS_S = 5.0
 """Time within which a process that closed its sockets has ended."""
 
 
-class LogWatch:
+class RedoLogWatch:
     """A connection that reads the log's positions; implements CheckpointWatch."""
 
     def __init__(self, address: Endpoint, kind: str) -> None:

@@ -38,13 +38,13 @@ def connect(
     import pymysql
     from pymysql.constants import CLIENT
 
-    from steelyard.engines.mysql.sql.authentication import GuardedConnection, handlers
+    from steelyard.engines.mysql.sql.authentication import AuthSwitchConnection, handlers
 
     socket = address.host if address.host.startswith("/") else None
     verified = address.tls is not None and address.tls.mode.startswith("verify")
 
     def opened(**encryption: Any) -> Connection[Any]:
-        return GuardedConnection(
+        return AuthSwitchConnection(
             unix_socket=socket,
             host=None if socket else address.host,
             port=address.port,

@@ -25,10 +25,9 @@ from steelyard.engines.builds.added import (
     require_room_for_build,
     workshop,
 )
-from steelyard.engines.builds.pinned_packages import PinnedPackage
+from steelyard.engines.builds.packages import PinnedPackage
 from steelyard.engines.cache import Cache, open_cache
-from steelyard.engines.postgres.builds.accessible_copy import accessible_build
-from steelyard.engines.postgres.builds.build import Build, identify, programs_in
+from steelyard.engines.postgres.builds.build import Build, accessible_build, identify, programs_in
 from steelyard.engines.postgres.builds.fetching import (
     TREE,
     bind,

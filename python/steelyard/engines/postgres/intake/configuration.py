@@ -37,8 +37,9 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"ssl.*|krb_.*|gss_.*|password_encryption|oauth_.*|db_user_namespace|authentication_timeout"
      r"|(?:pre|post)_auth_delay",
      "no client logs in to it"),
-    (r"dynamic_library_path|extension_control_path|jit_provider", _LIBRARIES),
-    (r".*command|.*_script", "it runs no programs"),
+    (r"dynamic_library_path|extension_control_path|extension_destdir|jit_provider"
+     r"|pljava\.(?:libjvm_location|classpath|module_path|vmoptions)", _LIBRARIES),
+    (r".*command|.*_script|plperl\.on_(?:plperlu_)?init", "it runs no programs"),
     (r"idle_session_timeout", "clients of a weighing wait for their slice"),
     (r"timescaledb\.max_background_workers", "jobs would change its data by the clock"),
 )  # fmt: skip
@@ -52,6 +53,7 @@ _SUBSCRIBES = "its subscriptions would take what the original's slots hold for i
 _BY_THE_CLOCK = "its jobs would change the data by the clock, in one arm's turn or another's"
 _FETCHES_KEY = "its script, which fetches a key, would run at each start"
 ACTING: Mapping[str, str] = {
+    "babelfishpg_tds": "it would listen on a network, for clients of SQL Server",
     "bdr": _SUBSCRIBES,
     "citus": "it would work on the nodes of the original: distributed tables have no rows here",
     # It connects to cron.host, and to the port that its server had when a job was scheduled.
@@ -59,12 +61,15 @@ ACTING: Mapping[str, str] = {
     "pg_net": "it would send the requests that wait in its queue",
     "pg_partman_bgw": _BY_THE_CLOCK,
     "pg_squeeze": _BY_THE_CLOCK,
+    "pg_statsinfo": "its daemon would write snapshots by the clock, perhaps to another server",
     "pg_task": _BY_THE_CLOCK,
     "pgactive": _SUBSCRIBES,
     "pgautofailover": "it would look after the nodes of the original",
     "pglogical": _SUBSCRIBES,
+    "pglogical_ticker": _BY_THE_CLOCK,
     "pgpro_scheduler": _BY_THE_CLOCK,
     "pgsodium": _FETCHES_KEY,
+    "powa": "it would take snapshots by the clock, in one arm's turn or another's",
     "spock": _SUBSCRIBES,
     "supabase_vault": _FETCHES_KEY,
     "vectorize": "it would send the texts that wait in its queue",

@@ -38,7 +38,7 @@ from steelyard.model.errors import EngineError
 FILES = ("PG_VERSION", "backup_label")
 """At the top."""
 DIRECTORIES = (
-    "base", "global", "pg_commit_ts", "pg_logical", "pg_multixact", "pg_stat", "pg_tblspc",
+    "base", "global", "pg_commit_ts", "pg_logical", "pg_multixact", "pg_stat", TABLESPACES,
     "pg_twophase", "pg_wal", "pg_xact",
 )  # fmt: skip
 EMPTY = (
@@ -225,7 +225,7 @@ def _checked(entry: CopiedPath) -> CopiedPath:
 
 def _refused(path: Path, why: str, status: os.stat_result) -> EngineError:
     if stat.S_ISLNK(status.st_mode):
-        detail = "Links are followed for pg_wal and for tablespaces in pg_tblspc only."
+        detail = f"Links are followed for pg_wal and for tablespaces in {TABLESPACES} only."
         hint = "Where the link is yours, put what it leads to in its place."
     elif stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         detail = f"It belongs to user id {status.st_uid}."

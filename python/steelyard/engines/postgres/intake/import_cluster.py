@@ -6,10 +6,11 @@ Gives the pages of a stopped copy their checksums, where the original had none.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard._core import read_control, write_checksums
 from steelyard.engines.account import Account
@@ -28,6 +29,7 @@ from steelyard.engines.local.owned_files import names_below
 from steelyard.engines.postgres.builds.build import Build, major_of
 from steelyard.engines.postgres.builds.find import select_builds
 from steelyard.engines.postgres.intake.accepting import known_settings
+from steelyard.engines.postgres.intake.configuration import SET, printable
 from steelyard.engines.postgres.intake.contents import FIRST_WITH_OID_COLUMN
 from steelyard.engines.postgres.intake.copying import copy_in, linked_tablespace_doubts
 from steelyard.engines.postgres.intake.recover import Opening, row_security_doubts
@@ -55,6 +57,9 @@ from steelyard.engines.postgres.upgrade.carrying import carry_over
 from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.identity import Identity
 from steelyard.model.units import format_bytes
+
+if TYPE_CHECKING:
+    import psycopg
 
 
 def seal(cluster: Cluster) -> bool:
@@ -93,6 +98,18 @@ Create = Callable[..., Cluster]
 _NAME_BYTES, _ALIGNED, _OID_BYTES = 64, 8, 4
 """NAMEDATALEN, MAXIMUM_ALIGNOF, and what stands before a name in pg_database."""
 _STANDBY = ("standby.signal", "recovery.signal")
+_FETCHES_NOTHING = {name: SET[name] for name in ("max_logical_replication_workers",)}
+_TABLES = (
+    "WITH RECURSIVE above(oid) AS (SELECT inhparent FROM pg_catalog.pg_inherits"
+    " JOIN pg_catalog.pg_class AS c ON c.oid = inhrelid WHERE relkind = 'f'"
+    " UNION SELECT inhparent FROM pg_catalog.pg_inherits JOIN above ON inhrelid = above.oid)"
+    " SELECT pg_catalog.format('%I.%I', nspname, relname), c.oid IN (SELECT oid FROM above)"
+    " FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace"
+    " WHERE relkind IN ('r', 'm', 'p') AND relpersistence <> 't' ORDER BY 1"
+)
+"""What ANALYZE reads, and whether a foreign table is a part of it: it would read that, too."""
+_ANALYZED_AT_ONCE = 500
+_MOST_NAMED = 5
 _LOCALE_C = "it was restored with locale C: the order of texts may be another than where it was"
 
 
@@ -160,7 +177,7 @@ def take_in_dump(
     statistics, and stop it."""
     report("make an empty cluster")
     cluster = create(slot.path / "data", protection=CHECKSUMS)
-    with serving(cluster, slot, settings, report):
+    with serving(cluster, slot, {**settings, **_FETCHES_NOTHING}, report):
         with connected(cluster.address) as session:
             session.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0".encode())
         report("restore the dump")
@@ -172,11 +189,52 @@ def take_in_dump(
         report("vacuum")
         database = replace(cluster.address, database=DATABASE)
         with connected(database) as session:
+            gone += _without_subscriptions(session)
             doubts += row_security_doubts(session)
-            session.execute(b"VACUUM (ANALYZE)")
+            doubts += _gather_statistics(session)
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
     return ImportedCluster(restored.database, size, tuple(gone), tuple(doubts))
+
+
+def _without_subscriptions(session: psycopg.Connection) -> Iterator[Neutralised]:
+    """Drop what a block of a dump made: of its statements CREATE SUBSCRIPTION is left out. With no
+    word to a publisher, which is another's."""
+    from psycopg import sql
+
+    names = session.execute(
+        "SELECT subname FROM pg_catalog.pg_subscription WHERE subdbid ="
+        " (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())"
+    ).fetchall()
+    for (name,) in names:
+        for statement in (
+            "ALTER SUBSCRIPTION {} DISABLE",
+            "ALTER SUBSCRIPTION {} SET (slot_name = NONE)",
+            "DROP SUBSCRIPTION {}",
+        ):
+            session.execute(sql.SQL(statement).format(sql.Identifier(name)))
+        yield Neutralised(printable(f"CREATE SUBSCRIPTION {name}"), "the copy fetches nothing")
+
+
+def _gather_statistics(session: psycopg.Connection) -> Iterator[str]:
+    """VACUUM, and ANALYZE but of tables that rows of other servers are a part of; a doubt that
+    names these."""
+    tables = session.execute(_TABLES.encode()).fetchall()
+    above = [str(name) for name, is_above in tables if is_above]
+    if not above:
+        session.execute(b"VACUUM (ANALYZE)")
+        return
+    session.execute(b"VACUUM")
+    names = [str(name) for name, is_above in tables if not is_above]
+    for first in range(0, len(names), _ANALYZED_AT_ONCE):
+        listed = ", ".join(names[first : first + _ANALYZED_AT_ONCE])
+        session.execute(f"ANALYZE {listed}".encode())
+    more = ", …" if len(above) > _MOST_NAMED else ""
+    yield (
+        f"no statistics were gathered of {printable(', '.join(above[:_MOST_NAMED]))}{more}: a "
+        "foreign table is a part of it, and would be read on the server that it leads to; plans of "
+        "statements on it may be others than there"
+    )
 
 
 def require_database(place: DataPlace, database: str | None) -> None:

@@ -15,8 +15,8 @@ from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.accepting import without_missing_libraries
 from steelyard.engines.postgres.intake.configuration import (
     PRELOADING,
-    Configuration,
     listed,
+    neutralise,
     printable,
 )
 from steelyard.engines.postgres.life.data_directory import SUPERUSER
@@ -65,7 +65,8 @@ def reset_own_role(session: psycopg.Connection) -> list[Neutralised]:
 
 def reset_missing_libraries(session: psycopg.Connection, build: Build) -> list[Neutralised]:
     """Take out of what databases preload for their sessions (ALTER DATABASE … SET
-    session_preload_libraries) what the build has not: no session of such a database begins."""
+    session_preload_libraries) what the build has not: no session of such a database begins; and
+    libraries at a path of their own, which the data may have brought."""
     from psycopg import sql
 
     rows = session.execute(
@@ -77,7 +78,7 @@ def reset_missing_libraries(session: psycopg.Connection, build: Build) -> list[N
     for database, name, value in rows:
         if name not in PRELOADING:
             continue
-        rest = without_missing_libraries(build, Configuration({name: value}))
+        rest = without_missing_libraries(build, neutralise({name: value}))
         if not rest.neutralised:
             continue
         libraries = listed(rest.settings.get(name, ""))

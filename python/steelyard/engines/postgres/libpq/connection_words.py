@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from steelyard.engines.access.server_uri import ENCODED, hidden
+from steelyard.engines.server_uri import ENCODED, hidden
 from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import is_secret_setting, redacted

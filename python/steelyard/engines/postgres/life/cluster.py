@@ -14,8 +14,7 @@ from steelyard.engines.loading import DATABASE
 from steelyard.engines.local.cloning import Manifest
 from steelyard.engines.local.own_server import OwnServer, prepare_slot, require_short
 from steelyard.engines.memory.group import MemoryGroup
-from steelyard.engines.postgres.access import loopback
-from steelyard.engines.postgres.access.pooler import Pooler
+from steelyard.engines.postgres import loopback, process_tree
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.libpq.connection_string import OwnAddress, conninfo_of
 from steelyard.engines.postgres.life.configuration_text import (
@@ -27,9 +26,8 @@ from steelyard.engines.postgres.life.configuration_text import (
 from steelyard.engines.postgres.life.control import CONTROL_FILE, unreadable_control, verifies
 from steelyard.engines.postgres.life.data_directory import SUPERUSER, move_log
 from steelyard.engines.postgres.life.server import Server, serving_pid
-from steelyard.engines.postgres.processes import freeze as freezing
-from steelyard.engines.postgres.processes.freeze import Suspension
-from steelyard.engines.postgres.processes.process_tree import TreeAccount
+from steelyard.engines.postgres.pooler import Pooler
+from steelyard.engines.postgres.process_tree import Suspension, TreeAccount
 from steelyard.engines.postgres.settings import refuse_slot_settings
 from steelyard.engines.postgres.sql.buffer_pool import fill_pool
 from steelyard.engines.postgres.sql.checkpoints import LogWatch, require_logged_checkpoints
@@ -46,7 +44,7 @@ from steelyard.engines.postgres.sql.counters import (
 from steelyard.engines.postgres.sql.database import PostgresDatabase
 from steelyard.engines.postgres.sql.plans import read_plans
 from steelyard.engines.postgres.sql.session import Checkpoints, read_settings
-from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
+from steelyard.engines.postgres.sql.waits import ActivityProbe, WaitSampler
 from steelyard.engines.programs import pin
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError
@@ -197,7 +195,7 @@ class Cluster(OwnServer[Build, Server]):
         pooler, self._pooler, self._password = self._pooler, None, None
         if pooler is not None:
             if pooler.process.poll() is None:
-                freezing.thaw_all(pooler.process.pid)
+                process_tree.thaw_all(pooler.process.pid)
             pooler.stop()
 
     def workload_database(self) -> PostgresDatabase:
@@ -211,12 +209,12 @@ class Cluster(OwnServer[Build, Server]):
 
     def freeze(self) -> None:
         """SIGSTOP every process but the postmaster and client backends."""
-        self._frozen = sorted({*self._frozen, *freezing.freeze(self._required().pid)})
+        self._frozen = sorted({*self._frozen, *process_tree.freeze(self._required().pid)})
 
     def thaw(self) -> None:
         """SIGCONT all that `freeze` stopped; safe to call twice."""
         frozen, self._frozen = self._frozen, []
-        freezing.thaw(frozen)
+        process_tree.thaw(frozen)
         self.resume()
 
     def suspend(self) -> None:
@@ -264,9 +262,9 @@ class Cluster(OwnServer[Build, Server]):
         """What gzip makes of a byte of whole segments between two."""
         return archive_share(self._account, self._directory, first, last)
 
-    def wait_probe(self, database: str) -> WaitProbe:
+    def wait_probe(self, database: str) -> ActivityProbe:
         """A session that sees what client backends wait for."""
-        return WaitProbe(self._conninfo(database))
+        return ActivityProbe(self._conninfo(database))
 
     def watch_waits(self, database: str) -> WaitSampler:
         """Begin to sample what client backends wait for."""

@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import cast
 
 from steelyard.engines.capabilities.checkpoints import PoolFill
-from steelyard.engines.capabilities.replication import Lag, Standbys
+from steelyard.engines.capabilities.life import Lag, Standbys
 from steelyard.engines.defer_signals import defer_signals
 from steelyard.engines.engine import Settings, Slot
-from steelyard.engines.postgres.access.loopback import access_arguments
 from steelyard.engines.postgres.libpq.connection_string import OwnAddress
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.server import quoted, reason
-from steelyard.engines.postgres.replication.standby_group import StandbyGroup, standby_names
-from steelyard.engines.postgres.sql.waits import WaitProbe, WaitSampler
+from steelyard.engines.postgres.loopback import access_arguments
+from steelyard.engines.postgres.sql.waits import ActivityProbe, WaitSampler
+from steelyard.engines.postgres.standby_group import StandbyGroup, standby_names
 from steelyard.engines.programs import run
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
@@ -154,7 +154,7 @@ class Primary(Cluster):
         """What the load's statements in a database did so far, where they go."""
         return Cluster.statement_counts(self._reader, database)
 
-    def wait_probe(self, database: str) -> WaitProbe:
+    def wait_probe(self, database: str) -> ActivityProbe:
         """A session that sees what the load's sessions wait for."""
         return Cluster.wait_probe(self._reader, database)
 

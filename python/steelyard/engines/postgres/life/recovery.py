@@ -9,7 +9,6 @@ from typing import Literal
 
 from steelyard.engines.account import Account
 from steelyard.engines.local.owned_files import names_below, replace_text
-from steelyard.engines.postgres.access.loopback import SOCKET_ALONE
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.configuration_text import (
@@ -20,7 +19,9 @@ from steelyard.engines.postgres.life.configuration_text import (
     log_limits,
 )
 from steelyard.engines.postgres.life.control import control_of
+from steelyard.engines.postgres.life.data_directory import TABLESPACES
 from steelyard.engines.postgres.life.server import quoted
+from steelyard.engines.postgres.loopback import SOCKET_ALONE
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.units import format_lsn
@@ -154,7 +155,7 @@ def copy_settings(cluster: Cluster, settings: Mapping[str, str]) -> dict[str, st
     """What a copy is configured with: the settings, limits that hold its log's segments, and leave
     for tablespaces that stand within it."""
     configured = {**settings, **log_limits(cluster.directory)}
-    if names_below(cluster.directory, "pg_tblspc"):
+    if names_below(cluster.directory, TABLESPACES):
         configured["allow_in_place_tablespaces"] = "on"
     return configured
 

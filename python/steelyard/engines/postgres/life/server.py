@@ -12,19 +12,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.engines.account import Account
-from steelyard.engines.local.process_cleanup import (
+from steelyard.engines.local.processes import (
+    ProcessSample,
     adopting_orphans,
     kill,
     kill_inside,
+    tree,
     wait_for_orphans,
 )
-from steelyard.engines.local.samples import ProcessSample, tree
 from steelyard.engines.local.server_process import ServerProcess, begin
 from steelyard.engines.memory.group import MemoryGroup
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.cleanup import programs_of, remove_segments
 from steelyard.engines.postgres.life.control import own_pid_file, read_pid_file
-from steelyard.engines.postgres.processes.cleanup import programs_of, remove_segments
-from steelyard.engines.postgres.processes.freeze import thaw_all
+from steelyard.engines.postgres.process_tree import thaw_all
 
 IMMEDIATE_TIMEOUT_S = 10.0
 

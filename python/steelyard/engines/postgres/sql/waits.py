@@ -62,7 +62,7 @@ def part_of(kind: str, event: str) -> WaitPart:
     return "read" if name in _READS else "locks"
 
 
-class WaitProbe:
+class ActivityProbe:
     """A session that reads what all others wait for, on request."""
 
     def __init__(self, conninfo: str) -> None:
@@ -99,7 +99,7 @@ class WaitSampler:
         self._events: Counter[str] = Counter()
         self._samples = 0
         self._ended = threading.Event()
-        self._probe = WaitProbe(conninfo)
+        self._probe = ActivityProbe(conninfo)
         self._thread = threading.Thread(target=self._sample, name="wait sampler", daemon=True)
         self._thread.start()
 

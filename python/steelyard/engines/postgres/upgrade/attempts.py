@@ -33,7 +33,12 @@ from steelyard.engines.postgres.upgrade.outcome import (
     RehearsalFinding,
     StatisticsOutcome,
 )
-from steelyard.engines.postgres.upgrade.pg_upgrade import WORK, Upgrader, extension_updates
+from steelyard.engines.postgres.upgrade.pg_upgrade import (
+    WORK,
+    Upgrader,
+    extension_updates,
+    run_timed,
+)
 from steelyard.engines.postgres.upgrade.slots import (
     refused_slot_finding,
     refused_slots,
@@ -41,7 +46,6 @@ from steelyard.engines.postgres.upgrade.slots import (
     slot_settings,
 )
 from steelyard.engines.postgres.upgrade.statistics import gather_statistics
-from steelyard.engines.postgres.upgrade.timed_program import run_timed
 from steelyard.model.errors import EngineError
 
 CHECKSUMS_BY_DEFAULT = 18

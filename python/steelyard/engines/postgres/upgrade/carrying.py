@@ -14,7 +14,7 @@ from steelyard.engines.postgres.intake.accepting import without_missing_librarie
 from steelyard.engines.postgres.intake.configuration import SET, Configuration
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import control_of
-from steelyard.engines.postgres.life.data_directory import SUPERUSER
+from steelyard.engines.postgres.life.data_directory import SUPERUSER, TABLESPACES
 from steelyard.engines.postgres.life.recovery import (
     configure_copy,
     copy_settings,
@@ -34,9 +34,9 @@ from steelyard.engines.postgres.upgrade.pg_upgrade import (
     NEW_PROGRAMS,
     Upgrader,
     require_programs,
+    run_timed,
 )
 from steelyard.engines.postgres.upgrade.statistics import vacuumdb_calls
-from steelyard.engines.postgres.upgrade.timed_program import run_timed
 from steelyard.model.errors import ServerError
 
 _QUIET = {"autovacuum": "off", "fsync": "off"}
@@ -84,7 +84,7 @@ def carry_over(
             detail=attempt.reason,
             hint="`steelyard upgrade` shows what blocks it, and what to type.",
         )
-    move_in(before, after.data / "pg_tblspc", account)
+    move_in(before, after.data / TABLESPACES, account)
     shutil.rmtree(before.path)
     os.rename(after.data, old.directory)
     shutil.rmtree(after.path)

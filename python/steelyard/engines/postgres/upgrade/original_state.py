@@ -22,6 +22,7 @@ from steelyard.engines.postgres.life.catalogue_rows import (
     shared_catalogue,
 )
 from steelyard.engines.postgres.life.control import sound_control, unreadable_control
+from steelyard.engines.postgres.life.data_directory import TABLESPACES
 from steelyard.engines.postgres.upgrade.copies import Programs
 from steelyard.engines.postgres.upgrade.outcome import (
     RehearsalFinding,
@@ -99,8 +100,8 @@ def _slots(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _links(path: Path) -> Iterator[tuple[str, str]]:
-    for oid in names_below(path, "pg_tblspc"):
-        link = path / "pg_tblspc" / oid
+    for oid in names_below(path, TABLESPACES):
+        link = path / TABLESPACES / oid
         if link.is_symlink():
             # A server reads a relative one from where it stands.
             yield oid, os.path.normpath(link.parent / os.readlink(link))
@@ -139,7 +140,7 @@ def state_findings(
         )
     findings += slot_findings(state.slots, old, rehearsed=whole)
     for oid, where in state.tablespaces:
-        in_place = where == str(place.path / "pg_tblspc" / oid)
+        in_place = where == str(place.path / TABLESPACES / oid)
         if in_place and whole and new < FIRST_IN_PLACE:
             findings.append(_in_place_finding(oid, new))
         elif not in_place:  # a backup's stand so until it is restored

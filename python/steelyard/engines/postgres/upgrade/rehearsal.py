@@ -12,7 +12,7 @@ from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.cache import free_bytes, open_cache, require_room
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import DataPlace, ServerSettings, SettingsPlace
-from steelyard.engines.local.process_cleanup import ending_strays
+from steelyard.engines.local.processes import ending_strays
 from steelyard.engines.postgres.builds.find import discovered
 from steelyard.engines.postgres.intake.import_cluster import require_database
 from steelyard.engines.postgres.intake.place import inspect_source

@@ -9,8 +9,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts
 from steelyard.engines.postgres.upgrade.outcome import Analyzed, StatisticsOutcome
-from steelyard.engines.postgres.upgrade.pg_upgrade import Upgrader
-from steelyard.engines.postgres.upgrade.timed_program import TimedRun, run_timed
+from steelyard.engines.postgres.upgrade.pg_upgrade import TimedRun, Upgrader, run_timed
 from steelyard.model.errors import ServerError
 
 _SECOND_STAGE = "10 targets"

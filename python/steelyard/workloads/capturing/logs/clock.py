@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.model.units import NS_PER_S, format_duration
 from steelyard.workloads.capturing.logs.entry import LogEntry
 
 ANY_YEAR = 2000
@@ -32,6 +33,9 @@ _CHECKED = 1000
 """After so many entries their order is looked at, and at the end."""
 _FEWEST_BACK, _LEAST_BACK_S = 2, 1.0
 _FAR_BACK_S, _FEWEST_FAR = 60.0, 10
+_OVERLAP_S = 60.0
+"""A log may begin so long before the end of the one before it: sessions write at once."""
+_EXECUTED = ("duration: ", "statement: ", "execute ")
 
 
 def ahead_s(zone: str, of: str) -> float | None:
@@ -116,6 +120,43 @@ def in_order(heads: Sequence[LogEntry | None]) -> list[int]:
         first = gaps.index(max(gaps)) + 1
         dated = dated[first:] + dated[:first]
     return [place for place in order if not times[place]] + dated
+
+
+class LogSpans:
+    """Refuses logs whose statements are of the same time: those of two servers, of which processes
+    have the same numbers, and which would be one mix."""
+
+    def __init__(self, *, yearless: bool) -> None:
+        """`yearless`: stamps have no year and no zone, and go back at the end of summer."""
+        self._overlap_s = _OVERLAP_S + (_HOUR_S if yearless else 0.0)
+        self._log: Path | None = None
+        self._latest: tuple[Path, LogEntry] | None = None
+
+    def require_later(self, log: Path, entry: LogEntry) -> None:
+        """An entry of a log on the clock of all. UsageError: it is the first statement of its log,
+        and well before the last one of those before it."""
+        if not (entry.seconds and entry.whole and entry.message.startswith(_EXECUTED)):
+            return
+        if self._latest is None:
+            self._latest = log, entry
+        before, latest = self._latest
+        if log != self._log and ahead_s(latest.zone, entry.zone) is not None:
+            overlap_s = latest.seconds - entry.seconds
+            if overlap_s > self._overlap_s:
+                raise _of_same_time(before, log, overlap_s)
+        self._log = log
+        if entry.seconds > latest.seconds:
+            self._latest = log, entry
+
+
+def _of_same_time(before: Path, log: Path, overlap_s: float) -> UsageError:
+    overlap = format_duration(round(overlap_s) * NS_PER_S)
+    return UsageError(
+        f'logs "{before}" and "{log}" are of the same time',
+        detail=f"The second one begins {overlap} before the first one ends, as of two servers.",
+        hint="Name those of one server. What one wrote into several logs at once must be one log "
+        "first, in the order of its times.",
+    )
 
 
 @dataclass

@@ -263,6 +263,8 @@ class _Records:
         place = statement_place(value)
         if place is not None:
             yield self.others.note_object(self.objects, place)
+        else:
+            self.others.note_foreign(self.objects, value)
 
     def _content(self, value: Mapping[str, Any], source: Source) -> LogEntry | str | None:
         """The entry or the text of an envelope; None: it has neither, or a part of a text."""

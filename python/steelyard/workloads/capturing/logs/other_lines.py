@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.logs.foreign_logs import refusal_of_objects
 from steelyard.workloads.capturing.logs.languages import in_english
 from steelyard.workloads.capturing.logs.prefixes import beginning_of, levels
 
@@ -102,6 +103,8 @@ class OtherLines:
     first: tuple[int, str | StatementPlace] = (0, "")
     """The first of them: the number of its line, and how that begins; or that of its object, and
     where it is there."""
+    foreign: tuple[int, Mapping[str, Any]] | None = None
+    """The first object that is nothing of a log, and its number."""
 
     def note(self, number: int, line: str) -> LogEntry:
         """An entry in place of such a line, so that it is counted."""
@@ -111,13 +114,20 @@ class OtherLines:
         """Likewise in place of an object."""
         return self._note(number, place)
 
+    def note_foreign(self, number: int, value: Mapping[str, Any]) -> None:
+        """Note an object without an entry, a line of a log, or a statement."""
+        self.foreign = self.foreign or (number, value)
+
     def _note(self, number: int, where: str | StatementPlace) -> LogEntry:
         self.first = self.first if self.others else (number, where)
         self.others += 1
         return LogEntry("", 0.0, "LOG", "", "", other_format=True)
 
     def require_few(self) -> None:
-        """UsageError: they are too many to be left out, or all that there is."""
+        """UsageError: they are too many to be left out, or all that there is; or there is nothing
+        but objects of another kind."""
+        if self.foreign is not None and not (self.others or self.entries):
+            raise refusal_of_objects(self.path, *self.foreign)
         is_all = self.others > 0 and not self.entries
         if are_few(self.others, self.others + self.entries) and not is_all:
             return

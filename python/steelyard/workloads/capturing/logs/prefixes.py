@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.logs.foreign_logs import refusal_of_lines
 from steelyard.workloads.capturing.logs.languages import words
 
 # No abbreviation of a zone has a colon, which an address after it may have.
@@ -80,16 +81,6 @@ _LEVELS = (
     "LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "STATEMENT", "DETAIL", "HINT",
     "CONTEXT", "QUERY", "LOCATION", "BACKTRACE", *(f"DEBUG{level}" for level in range(1, 6)),
 )  # fmt: skip
-_OF_MYSQL = re.compile(
-    r"# (?:Time: \d|User@Host: |Query_time: )|Time\s+Id\s+Command\s+Argument"
-    r"|\S*(?:mysqld|mariadbd)\S*, Version: "
-    r"|(?:\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{6} +\d?\d:\d\d:\d\d|\t)\t *\d+ "
-    r"(?:Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List)\b"
-    r"|[\d :]{8,20},[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"
-)
-"""Lines of its slow log, its general log and the audit log of MariaDB's plugin."""
-_OF_COUNTERS = re.compile(r"(?=.*\bqueryid\b)(?=.*\bcalls\b)", re.IGNORECASE)
-"""The headings of an export of the statements that a server counted."""
 _LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
 _LONGEST_PREFIX = 60
 
@@ -208,19 +199,8 @@ def prefixes_of(
     ]
     counted = [(sum(1 for line in head if pattern.match(line)), pattern) for pattern in patterns]
     most, best = max(counted, key=lambda count: count[0])
-    if required and not most and any(map(_OF_MYSQL.match, head)):
-        raise UsageError(
-            f'could not read log "{path}": it is one of MySQL or MariaDB',
-            hint="Logs of PostgreSQL alone become workloads. Scripts of your own drive such a "
-            "server: steelyard drive mysql://USER@HOST/DATABASE -f SCRIPT",
-        )
-    if required and not most and any(map(_OF_COUNTERS.match, head)):
-        raise UsageError(
-            f'could not read log "{path}": it is an export of counted statements',
-            hint="Their server itself, in place of the log, is captured by its counts: capture DSN",
-        )
     if required and not most:
-        raise UsageError(
+        raise refusal_of_lines(path, head) or UsageError(
             f'could not read log "{path}": its lines begin with no prefix that is known',
             detail=f"The first line begins: {beginning_of(head[0])}",
             hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",

@@ -10,6 +10,7 @@ from typing import IO
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.logs.opening import codec_of
 from steelyard.workloads.capturing.passed.binary_values import UndecodableError, text_of
+from steelyard.workloads.capturing.passed.startup_settings import startup_settings
 from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types, type_name
 from steelyard.workloads.capturing.statements import (
     Event,
@@ -55,6 +56,8 @@ class _Session:
     user: str = ""
     database: str = ""
     application: str = ""
+    settings: tuple[str, ...] = ()
+    """That its startup message made, until they are counted."""
     codec: str | None = "utf-8"
     """None: it is not known here."""
     prepared: dict[int, _Prepared] = field(default_factory=dict)
@@ -101,7 +104,10 @@ def passed_statements(
             if kind == "X":
                 yield SessionEnd(sessions.pop(connection).name)
             elif kind == "Q":
-                yield of_database(_statement(session, body), ledger, database)
+                statement = of_database(_statement(session, body), ledger, database)
+                if statement.outcome is not StatementOutcome.OTHER_DATABASE:
+                    _count_settings(session, ledger)
+                yield statement
             else:
                 _note(session, kind, body)
 
@@ -115,11 +121,19 @@ def _records(piece: bytes) -> Iterator[tuple[str, bytes]]:
         at += length
 
 
+def _count_settings(session: _Session, ledger: CaptureLedger) -> None:
+    """Once for each session that does something."""
+    for name in session.settings:
+        ledger.note_setting(name)
+    session.settings = ()
+
+
 def _note(session: _Session, kind: str, body: bytes) -> None:
     """Takes what is said of a session or a prepared statement."""
     if kind == "S":
         names = [name.decode(errors="replace") for name in body.split(b"\0")]
         session.user, session.database, session.application = names[:3]
+        session.settings = startup_settings(zip(names[3::2], names[4::2], strict=False))
     elif kind == "E":
         session.codec = codec_of(body.decode("ascii", "replace"))
     elif kind == "P":

@@ -23,7 +23,7 @@ from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, BinaryIO, cast
 
 from steelyard.engines.account import Account
-from steelyard.engines.builds.copies import can_read
+from steelyard.engines.builds.build_files import can_read
 from steelyard.engines.cache import free_bytes
 from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.intake.client_programs import clients

@@ -1,1 +1,0 @@
-"""Finds the highest arrival rate that an arm carries within a limit of latency."""

@@ -1,1 +1,0 @@
-"""What `import steelyard` offers to programs: a record as typed values."""

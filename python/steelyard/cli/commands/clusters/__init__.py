@@ -1,1 +1,0 @@
-"""Commands on a whole cluster that do not fit beside the others."""

@@ -1,0 +1,128 @@
+"""`steelyard report`: makes the page of a record, or two pages of PDF, or judges it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from steelyard.record.verdict import Verdict
+    from steelyard.verdict.rejudge import VerdictDifference
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(report)
+
+
+def report(
+    record: Annotated[
+        Path, typer.Argument(help="The directory of a record, or its `latest` link.")
+    ],
+    rejudge: Annotated[
+        bool,
+        typer.Option(
+            "--rejudge",
+            help="Judge the record again, and say where that differs from the verdict it holds.",
+        ),
+    ] = False,
+    brief: Annotated[
+        bool,
+        typer.Option(
+            "--brief",
+            help="Write brief.pdf, at most two pages for the person who decides, by the Chromium, "
+            "Chrome or Edge that is on this machine.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --rejudge: print one JSON object.")
+    ] = False,
+) -> None:
+    """Make report.html again from a record and print its path; or judge the record again."""
+    from steelyard.model.errors import UsageError
+
+    if as_json and not rejudge:
+        raise UsageError("--json goes with --rejudge")
+    if brief and rejudge:
+        raise UsageError("--brief and --rejudge exclude each other", hint="Type one of them.")
+    from steelyard.record.record import Record
+
+    Record.open(record)  # before what draws is loaded
+    if rejudge:
+        _rejudge(record, as_json)
+        return
+    if brief:
+        from steelyard.report.brief import write_brief
+
+        typer.echo(str(write_brief(record)))
+    else:
+        from steelyard.report.page import write_report
+
+        typer.echo(str(write_report(record)))
+    _note_what_does_not_follow(record)
+
+
+def _note_what_does_not_follow(directory: Path) -> None:
+    """Say where verdict.json is not what was measured: the page shows it as it is."""
+    from steelyard.model.errors import SteelyardError
+    from steelyard.record.reader import read_verdict
+    from steelyard.record.record import Record
+
+    if read_verdict(Record.open(directory)) is None:
+        return
+    try:
+        judged, differences = _judged_again(directory)
+    except SteelyardError as reason:
+        typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
+        return
+    if differences:
+        typer.echo(
+            f"note: verdict.json is not what its measurements give: {differences[0].key} and "
+            f"{len(differences) - 1} more differ (steelyard report --rejudge). Judged again: "
+            f"{judged.sentence}",
+            err=True,
+        )
+
+
+def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]]:
+    from steelyard.model.errors import RecordError
+    from steelyard.record.reader import read_recorded, read_verdict
+    from steelyard.record.record import Record, damage_named
+    from steelyard.verdict.rejudge import differences, rejudge
+
+    record = Record.open(directory)
+    recorded = read_verdict(record)
+    if recorded is None:
+        raise RecordError(
+            f'weighing has no verdict yet: "{directory}"',
+            hint="steelyard weigh --resume goes on with it.",
+        )
+    whole = read_recorded(record)
+    with damage_named():
+        judged = rejudge(whole)
+    return judged, differences(recorded, judged)
+
+
+def _rejudge(directory: Path, as_json: bool) -> None:
+    """Nothing is written: the record keeps the verdict that was given."""
+    judged, differences = _judged_again(directory)
+    if as_json:
+        facts = {
+            "same": not differences,
+            "differences": [asdict(difference) for difference in differences],
+        }
+        typer.echo(json.dumps(facts))
+        return
+    typer.echo(judged.sentence)
+    if not differences:
+        typer.echo("same verdict as recorded, in numbers, words and threats")
+    for difference in differences:
+        typer.echo(
+            f"{difference.key}: recorded {difference.recorded!r}, "
+            f"judged again {difference.rejudged!r}"
+        )

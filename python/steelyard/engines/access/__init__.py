@@ -1,1 +1,0 @@
-"""Ways by which clients reach a server beside its Unix socket."""

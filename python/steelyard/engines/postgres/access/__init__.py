@@ -1,1 +1,0 @@
-"""How clients reach a server of ours beside its socket: TCP, TLS, PgBouncer."""

@@ -1,1 +1,0 @@
-"""The processes of a PostgreSQL server as the operating system shows them."""

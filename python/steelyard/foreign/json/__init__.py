@@ -1,1 +1,0 @@
-"""Reads JSON: its values with their places, and numbers by arm."""

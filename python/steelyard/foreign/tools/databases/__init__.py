@@ -1,1 +1,0 @@
-"""Reads what benchmarks of databases other than pgbench and HammerDB write."""

@@ -1,1 +1,0 @@
-"""Reads what harnesses of microbenchmarks write."""

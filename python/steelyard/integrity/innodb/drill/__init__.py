@@ -1,1 +1,0 @@
-"""Damages InnoDB files of servers made for it, and counts what notices."""

@@ -1,1 +1,0 @@
-"""Finds what belongs to a cluster and is not there: files, maps, databases."""

@@ -1,0 +1,230 @@
+"""Hides rows that statements write into tables: INSERT, REPLACE, MERGE, UPDATE of several columns,
+and COPY with its rows.
+
+Where no columns are named, those of a CREATE TABLE in the same text count; else the name of the
+table says whether it holds logins. What then is left, only its looks could tell from data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret_values import GAP, hide, literal_end, without_literals
+
+_PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
+_TABLE = rf"(?P<table>{_PART}(?:\s?\.\s?{_PART}){{0,3}})"
+_COLUMNS = r"\((?P<columns>[^()'=<>;]{1,2000}+)\)"
+_OVERRIDING = r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?"
+_ROWS = r"(?P<rows>values?\b(?=\s{0,20}(?:row\s{0,9})?\())"
+_QUERY = r"(?P<query>select\b)"
+_LISTED = re.compile(
+    rf"{_COLUMNS}{GAP}{_OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
+    rf"(?:{_ROWS}|{_QUERY}|=\s{{0,9}}(?:\(\s{{0,9}}(?P<inner>select\b)|(?:row\s{{0,9}})?(?=\()))",
+    re.IGNORECASE,
+)
+"""Columns in parentheses, and what stands for their values."""
+_POSITIONAL = re.compile(
+    r"\b(?:insert|replace)\s{1,20}"
+    r"(?:(?:low_priority|high_priority|delayed|ignore|or\s{1,9}\w{4,8})\s{1,9}){0,3}"
+    rf"(?:into\s{{1,20}})?{_TABLE}{GAP}(?:as\s{{1,9}}\w{{1,63}}\s{{1,9}})?{_OVERRIDING}"
+    rf"(?:{_ROWS}|\(?\s{{0,9}}{_QUERY})",
+    re.IGNORECASE,
+)
+_COPIED = re.compile(
+    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{_COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
+    r"[^;\n]{0,300};[^\S\n]{0,20}\n",
+    re.IGNORECASE,
+)
+_END_OF_COPY = "\n\\."
+_LINE_OF_ROW = re.compile(r"[^\t\n]*+\t[^\n]*+(?:\n|\Z)")
+_CREATED = re.compile(
+    r"\bcreate\s{1,20}(?:(?:global|local|temp|temporary|unlogged|foreign)\s{1,9}){0,2}table\s{1,20}"
+    rf"(?:if\s{{1,9}}not\s{{1,9}}exists\s{{1,9}})?{_TABLE}\s{{0,20}}\(",
+    re.IGNORECASE,
+)
+_ALTERED = re.compile(
+    r"\balter\s{1,20}table\s{1,20}(?:if\s{1,9}exists\s{1,9})?(?:only\s{1,9})?"
+    rf"{_TABLE}\s[^;]{{0,300}}?\badd\b"
+    r"(?!\s{1,9}(?:constraint|primary|unique|foreign|check|key|index)\b)",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"(?P<comment>--[^\n]*+|/\*[\s\S]*?(?:\*/|\Z))|(?P<literal>'(?:[^']|'')*+'?)"
+    rf"|(?P<name>{_PART})|(?P<edge>[(),])"
+)
+_NO_COLUMN = frozenset(
+    re.findall(
+        r"\w+",
+        "check constraint exclude foreign fulltext index key period primary spatial unique",
+    )
+)
+_SELECTED = re.compile(r"[^'$;()f]++|\bfrom\b|f", re.IGNORECASE)
+_OF_LOGINS = frozenset(
+    re.findall(
+        r"\w+",
+        "account accounts admin admins auth login logins member members session sessions user "
+        "users",
+    )
+)
+"""Words of the names of tables whose rows say who may log in."""
+_OF_BENCHMARKS = "pgbench"
+_NEAR = 50
+"""Characters before and behind a literal, in which what it stands between is."""
+
+
+def inserts_unnamed(statement: str) -> bool:
+    """Whether it inserts texts without the names of their columns, so that a password among them
+    cannot be told from data."""
+    match = _POSITIONAL.search(statement)
+    if match is None or match["rows"] is None:
+        return False
+    depth = 0
+    for piece in _PIECE.finditer(statement, match.end()):
+        depth += {"(": 1, ")": -1}.get(piece["edge"], 0)
+        if piece["literal"] and depth == 1 and piece[0].strip("'") not in ("", LEFT_OUT):
+            before = statement[max(0, piece.start() - _NEAR) : piece.start()].rstrip()[-1:]
+            after = statement[piece.end() : piece.end() + _NEAR].lstrip()[:1]
+            if before in ("(", ",") and after in (",", ")", ":"):
+                return True  # a value by itself, and no part of an expression
+    return False
+
+
+def without_listed_rows(text: str) -> str:
+    """The text without the literals of rows one of whose columns, which are named, is secret."""
+    parts, at = list[str](), 0
+    while (match := _LISTED.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        if any(map(_is_secret_column, match["columns"].split(","))):
+            if match["query"] or match["inner"]:
+                values, at = _without_selected(text, at)
+            else:
+                values, at = without_literals(text, at)
+            parts.append(values)
+    return "".join([*parts, text[at:]])
+
+
+def without_positional_rows(text: str) -> str:
+    """The text without those of rows one of whose columns, which are not named, may be secret."""
+    parts, at = list[str](), 0
+    tables: Mapping[str, Sequence[str]] | None = None
+    while (match := _POSITIONAL.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        tables = _tables(text) if tables is None else tables
+        if _holds_secrets(match["table"], tables):
+            if match["query"]:
+                values, at = _without_selected(text, at, spared=_is_part)
+            else:
+                values, at = without_literals(text, at)
+            parts.append(values)
+    return "".join([*parts, text[at:]])
+
+
+def without_copied_rows(text: str) -> str:
+    """The text without the rows behind a COPY, where one of their columns may be secret."""
+    parts, at = list[str](), 0
+    tables: Mapping[str, Sequence[str]] | None = None
+    last = text.rfind(_END_OF_COPY)
+    while (match := _COPIED.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        tables = _tables(text) if tables is None else tables
+        columns = match["columns"]
+        if columns is None:
+            hides = _holds_secrets(match["table"], tables)
+        else:
+            hides = any(map(_is_secret_column, columns.split(",")))
+        if hides and (end := _end_of_rows(text, at, last)) > at:
+            parts.append(f"{LEFT_OUT}\n")
+            at = end
+    return "".join([*parts, text[at:]])
+
+
+def _end_of_rows(text: str, at: int, last: int) -> int:
+    """Where the rows of a COPY end: at their mark, where one follows; else with the last line that
+    has a tab, since a log goes on behind a statement without its rows."""
+    if text.startswith("\\.", at):
+        return at
+    if at <= last:
+        return text.index(_END_OF_COPY, at) + 1
+    while at < len(text) and (line := _LINE_OF_ROW.match(text, at)) is not None:
+        at = line.end()
+    return at
+
+
+_Spared = Callable[[str, int, int], bool]
+"""Whether a literal stays: of a text, where it begins and ends."""
+
+
+def _without_selected(text: str, at: int, spared: _Spared = lambda *_: False) -> tuple[str, int]:
+    """What is selected without its literals, and where that ends."""
+    parts, depth = list[str](), 0
+    while at < len(text) and depth >= 0 and text[at] != ";":
+        plain = _SELECTED.match(text, at)
+        if plain is not None:
+            if not depth and plain[0].lower() == "from":
+                break
+            parts.append(plain[0])
+            at = plain.end()
+            continue
+        literal = literal_end(text, at) if text[at] in "'$" else None
+        end = literal or at + 1
+        hidden = None if literal is None or spared(text, at, end) else hide(text, at, literal)
+        parts.append(hidden.mark if hidden else text[at:end])
+        depth += {"(": 1, ")": -1}.get(text[at:end], 0)
+        at = end
+    return "".join(parts), at
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Whether a literal is a part of values that are made: 'name' || i."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    return before.rstrip().endswith("||") or after.lstrip().startswith("||")
+
+
+def _holds_secrets(table: str, tables: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a table may hold secrets: by its columns, where these are known, else by its name."""
+    name = _own_name(table)
+    if name.lower() in tables:
+        return any(map(_is_secret_column, tables[name.lower()]))
+    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+    return is_secret(name) or bool(_OF_LOGINS & words and _OF_BENCHMARKS not in words)
+
+
+def _is_secret_column(column: str) -> bool:
+    name = column.strip(' \t\r\n"`[]')
+    return is_secret(name) and not is_perhaps_a_column(name)
+
+
+def _own_name(table: str) -> str:
+    """Without its schema and its quotes."""
+    return re.split(r"\s?\.\s?", table)[-1].strip('"`[]')
+
+
+def _tables(text: str) -> dict[str, list[str]]:
+    """Table → its columns, of those that the text makes, and does not add columns to."""
+    tables, at = dict[str, list[str]](), 0
+    while (match := _CREATED.search(text, at)) is not None:
+        tables[_own_name(match["table"]).lower()], at = _columns_at(text, match.end())
+    for match in _ALTERED.finditer(text):
+        tables.pop(_own_name(match["table"]).lower(), None)
+    return {name: columns for name, columns in tables.items() if columns and "like" not in columns}
+
+
+def _columns_at(text: str, at: int) -> tuple[list[str], int]:
+    """The names in a table's definition, from behind its parenthesis, and where that ends."""
+    columns, depth, begins = list[str](), 1, True
+    for piece in _PIECE.finditer(text, at):
+        if piece["name"] and begins:
+            begins = False
+            if piece["name"].lower() not in _NO_COLUMN:
+                columns.append(piece["name"].strip('"`[]').lower())
+        elif piece["edge"]:
+            depth += {"(": 1, ")": -1}.get(piece["edge"], 0)
+            begins = piece["edge"] == "," and depth == 1
+        if not depth:
+            return columns, piece.end()
+    return columns, len(text)

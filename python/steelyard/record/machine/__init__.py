@@ -1,1 +1,0 @@
-"""What a record holds of the machine's devices."""

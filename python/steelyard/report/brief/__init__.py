@@ -1,1 +1,0 @@
-"""One record on at most two printed pages, as PDF."""

@@ -1,1 +1,0 @@
-"""Layouts: how the load of a weighing is laid out in time, and which suits a study."""

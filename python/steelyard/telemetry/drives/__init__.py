@@ -1,1 +1,0 @@
-"""Reads the health of the drives beneath a directory, by smartctl and nvme-cli."""

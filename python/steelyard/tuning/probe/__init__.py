@@ -1,1 +1,0 @@
-"""Measures what the storage beneath a directory does, by fio."""
