@@ -13,6 +13,7 @@ from tidy.syntax import nodes_of
 ROOMS = (
     "python/steelyard/running/layout.py",
     "python/steelyard/running/layout_choice.py",
+    "python/steelyard/running/idle_keys.py",
     "python/steelyard/running/turns/",
     "python/steelyard/running/cycles/",
     "python/steelyard/evaluation/layouts.py",
