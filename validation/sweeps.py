@@ -22,8 +22,9 @@ from validation.weigh_command import Weighings, environment_of, machine_of
 
 RESULTS = Results(FOLDER / "sweeps.jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "sweeps-and-factors.md"
-FORM = folded.Form(leave=("factor",))
-"""What a factor does at each level of the others is a file."""
+FORM = folded.Form(leave=("factor", "disk.read_iops", "workload.clients"))
+"""What a factor does at each level of the others is a file, and so is what sentences say of a
+sweep."""
 SEED = ("--seed", "16")
 WEIGHINGS: Mapping[str, Sequence[str]] = {
     "checksums by clients": ("checksums", "--sweep", "workload.clients=8,32,256", *SEED),
@@ -31,6 +32,9 @@ WEIGHINGS: Mapping[str, Sequence[str]] = {
     "pooler by clients": (
         *("pooler", "--sweep", "workload.clients=64,256,1000,5000"),
         *("--set", "settings.max_connections=5100", *SEED),
+    ),
+    "methods of reading by the disk's rate": (
+        *("io-method", "--set", "memory=256MB", "--sweep", "disk.read_iops=3000,16000", *SEED),
     ),
 }
 _OF_A_VERDICT = ("whole_seconds", "layout")
