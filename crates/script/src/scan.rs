@@ -137,9 +137,10 @@ fn is_batch_end(line: &str) -> bool {
 
 /// Whether the word at `at` is the first one of its line, and that one an end of a batch.
 fn ends_batch(text: &str, at: usize) -> bool {
-    let begin = text[..at].rfind('\n').map_or(0, |feed| feed + 1);
-    let line = text[begin..].lines().next().unwrap_or_default();
-    text[begin..at].trim().is_empty() && is_batch_end(line)
+    let is_blank = |letter: char| letter.is_whitespace() && letter != '\n';
+    let before = text[..at].trim_end_matches(is_blank);
+    let is_first = before.is_empty() || before.ends_with('\n');
+    is_first && is_batch_end(text[at..].lines().next().unwrap_or_default())
 }
 
 /// A statement, or nothing but a comment before a backslash command.

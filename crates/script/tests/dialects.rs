@@ -141,6 +141,14 @@ fn words_of_clients_are_refused_where_they_stand() {
 }
 
 #[test]
+fn a_statement_on_one_line_is_read_in_time_linear_in_its_length() {
+    // Minutes, where each word looks back to the beginning of its line.
+    let words = "a, go, ".repeat(200_000);
+    let text = format!("SELECT {words}b;");
+    assert_eq!(statements_of(Dialect::SqlServer, &text), [text.as_str()]);
+}
+
+#[test]
 fn names_in_brackets_money_and_words_of_t_sql_are_no_strings_of_another_dialect() {
     let text = "SELECT [it's; :x], [a]]b:x], $1.5, $action, 'c:\\', \"d;e\", E'f\\' AS $g$, :x;\n\
                 SELECT $g$, ';' /* /* ; */ ; */ + N'h''i;';";
