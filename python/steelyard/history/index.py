@@ -30,8 +30,8 @@ UNPRINTABLE = "a folder's name is not UTF-8, or holds control characters: rename
 FORMAT = 6
 OUTDATED = (2, 3, 4, 5)
 """Formats whose entries lack a key of today's, or contrasts of two arms, or tell questions apart by
-how an address is written. They still say which files
-must not have changed; the record is read anew."""
+how an address is written. They still say which files must not have changed; the record is read
+anew."""
 MOST_INDEX_BYTES = 64 << 20
 MATRIX, HOME = "matrix.json", "home"
 """The state file of a matrix of weighings, and the folder beside it that records are fetched to.

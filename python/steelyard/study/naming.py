@@ -227,7 +227,7 @@ def _name(study: Study, apart: Mapping[str, str], folders: Folders) -> str:
 
 def _parts(apart: Mapping[str, str], folders: Folders) -> Iterator[str]:
     if "address" in apart:
-        yield _address_words(apart["address"])
+        yield _address_name(apart["address"])
     if "bindir" in apart:
         yield folders["bindir"][apart["bindir"]]
     elif "version" in apart:
@@ -280,7 +280,7 @@ def unlike_parts(places: Sequence[str]) -> dict[str, str]:
     return folders
 
 
-def _address_words(address: str) -> str:
+def _address_name(address: str) -> str:
     """`host:port`, and the database or the role where it stands alone."""
     try:
         if "://" in address:

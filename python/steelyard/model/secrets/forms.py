@@ -15,6 +15,7 @@ from steelyard.model.secrets.secret_values import (
     doubled_end,
     hide,
     literal_end,
+    replace_behind,
     without_literals,
 )
 from steelyard.model.secrets.server_quotes import without_quotes
@@ -135,13 +136,12 @@ def redact_forms(text: str, folded: str) -> str:
 
 def _without_access(text: str) -> str:
     """Without the passwords of URIs, which may hold blanks and @."""
-    parts, at = list[str](), 0
-    while (match := _ACCESS.search(text, at)) is not None:
-        start = match.end()
+
+    def left_out(match: re.Match[str]) -> tuple[str, int] | None:
         end = _end_of_access(text, match)
-        parts += [text[at:start], LEFT_OUT if end > start else ""]
-        at = max(start, end)
-    return _LONE_USER.sub(rf"\1{LEFT_OUT}@", "".join([*parts, text[at:]]))
+        return (LEFT_OUT, end) if end > match.end() else None
+
+    return _LONE_USER.sub(rf"\1{LEFT_OUT}@", replace_behind(_ACCESS, text, left_out))
 
 
 def _end_of_access(text: str, match: re.Match[str]) -> int:
@@ -177,66 +177,54 @@ def _next_at(text: str, mark: str, start: int, end: int) -> int:
 
 def _without_passwords_of_accounts(text: str) -> str:
     """Without those of MySQL, MariaDB and Oracle."""
-    parts, at = list[str](), 0
     for pattern in (_IDENTIFIED, _REPLACED) if _ANY_IDENTIFIED.search(text) else ():
-        parts, at = [], 0
-        while (match := pattern.search(text, at)) is not None:
-            start = match.end()
-            end = literal_end(text, start)
-            before = text[max(0, match.start() - 300) : match.start()]
-            if end is None and _ACCOUNT.search(before) and not _NO_PASSWORD.match(text, start):
-                end = _WORD_OF_SQL.match(text, start).end()  # type: ignore[union-attr]
-            hidden = None if end is None else hide(text, start, end)
-            parts.append(text[at:start])
-            at = start
-            if hidden is not None:
-                parts.append(LEFT_OUT)
-                at = hidden.end
-        text = "".join([*parts, text[at:]])
+        text = replace_behind(pattern, text, _password_left_out)
     return text
+
+
+def _password_left_out(match: re.Match[str]) -> tuple[str, int] | None:
+    text, start = match.string, match.end()
+    end = literal_end(text, start)
+    before = text[max(0, match.start() - 300) : match.start()]
+    if end is None and _ACCOUNT.search(before) and not _NO_PASSWORD.match(text, start):
+        end = _past(_WORD_OF_SQL, text, start)
+    hidden = None if end is None else hide(text, start, end)
+    return None if hidden is None else (LEFT_OUT, hidden.end)
 
 
 def _without_ciphers(text: str) -> str:
     """Without the literals among the arguments of ciphers: which of them is the secret, their names
     do not say."""
-    parts, at = list[str](), 0
-    while (match := _CIPHER.search(text, at)) is not None:
-        arguments, end = without_literals(text, match.end())
-        parts += [text[at : match.end()], arguments]
-        at = end
-    return "".join([*parts, text[at:]])
+    return replace_behind(_CIPHER, text, lambda match: without_literals(text, match.end()))
 
 
 def _without_calls(text: str) -> str:
     """Likewise of functions whose names are secret."""
-    parts, at = list[str](), 0
-    while (match := _CALL.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        if _is_of_secrets(match[0]):
-            arguments, at = without_literals(text, at)
-            parts.append(arguments)
-    return "".join([*parts, text[at:]])
+
+    def arguments(match: re.Match[str]) -> tuple[str, int] | None:
+        return without_literals(text, match.end()) if _is_of_secrets(match[0]) else None
+
+    return replace_behind(_CALL, text, arguments)
 
 
 def _without_arguments(text: str) -> str:
     """Without the literals among the arguments of procedures that take a password at no name."""
-    parts, at = list[str](), 0
-    while (match := _PROCEDURE.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        start = _past(_ARGUMENT, text, at)
-        while True:
-            literal = _literal_argument(text, start)
-            hidden = None if literal is None else hide(text, start, literal)
-            end = literal or _past(_NO_TEXT, text, start)
-            parts += [text[at:start], hidden.mark if hidden else text[start:end]]
-            at = end
-            comma = _COMMA.match(text, at)
-            if comma is None:
-                break
-            start = _past(_ARGUMENT, text, comma.end())
-    return "".join([*parts, text[at:]])
+    return replace_behind(_PROCEDURE, text, _arguments_left_out)
+
+
+def _arguments_left_out(match: re.Match[str]) -> tuple[str, int]:
+    text, at, parts = match.string, match.end(), list[str]()
+    start = _past(_ARGUMENT, text, at)
+    while True:
+        literal = _literal_argument(text, start)
+        hidden = None if literal is None else hide(text, start, literal)
+        end = literal or _past(_NO_TEXT, text, start)
+        parts += [text[at:start], hidden.mark if hidden else text[start:end]]
+        at = end
+        comma = _COMMA.match(text, at)
+        if comma is None:
+            return "".join(parts), at
+        start = _past(_ARGUMENT, text, comma.end())
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:

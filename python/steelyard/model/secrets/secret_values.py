@@ -8,6 +8,7 @@ so that reading takes time linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
@@ -93,6 +94,22 @@ def hide(text: str, start: int, end: int) -> Hidden | None:
     if quote[-1] not in "\"'":
         quote = ""
     return Hidden(start, end, f"{quote}{LEFT_OUT}{quote}")
+
+
+Replace = Callable[[re.Match[str]], tuple[str, int] | None]
+"""Of a match what stands in place of the text behind it, and where that ends; None: it stays."""
+
+
+def replace_behind(pattern: re.Pattern[str], text: str, replace: Replace) -> str:
+    """The text with what is behind each match replaced, past which the next one is looked for."""
+    parts, at = list[str](), 0
+    while (match := pattern.search(text, at)) is not None:
+        parts.append(text[at : match.end()])
+        at = match.end()
+        if (replaced := replace(match)) is not None:
+            parts.append(replaced[0])
+            at = replaced[1]
+    return "".join([*parts, text[at:]])
 
 
 def literal_end(text: str, at: int, *, listed: bool = False) -> int | None:

@@ -8,10 +8,17 @@ table says whether it holds logins. What then is left, only its looks could tell
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
-from steelyard.model.secrets.secret_values import GAP, hide, literal_end, without_literals
+from steelyard.model.secrets.secret_values import (
+    GAP,
+    hide,
+    literal_end,
+    replace_behind,
+    without_literals,
+)
 
 _PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
 _TABLE = rf"(?P<table>{_PART}(?:\s?\.\s?{_PART}){{0,3}})"
@@ -68,7 +75,7 @@ _OF_LOGINS = frozenset(
         "users",
     )
 )
-"""Words of the names of tables whose rows say who may log in."""
+"""Words of the names of tables that hold logins."""
 _OF_BENCHMARKS = "pgbench"
 _NEAR = 50
 """Characters before and behind a literal, in which what it stands between is."""
@@ -93,54 +100,45 @@ def inserts_unnamed(statement: str) -> bool:
 
 def without_listed_rows(text: str) -> str:
     """The text without the literals of rows one of whose columns, which are named, is secret."""
-    parts, at = list[str](), 0
-    while (match := _LISTED.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        if any(map(_is_secret_column, match["columns"].split(","))):
-            if match["query"] or match["inner"]:
-                values, at = _without_selected(text, at)
-            else:
-                values, at = without_literals(text, at)
-            parts.append(values)
-    return "".join([*parts, text[at:]])
+
+    def values(match: re.Match[str]) -> tuple[str, int] | None:
+        if not _name_secrets(match["columns"].split(",")):
+            return None
+        if match["query"] or match["inner"]:
+            return _without_selected(text, match.end())
+        return without_literals(text, match.end())
+
+    return replace_behind(_LISTED, text, values)
 
 
 def without_positional_rows(text: str) -> str:
     """The text without those of rows one of whose columns, which are not named, may be secret."""
-    parts, at = list[str](), 0
-    tables: Mapping[str, Sequence[str]] | None = None
-    while (match := _POSITIONAL.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        tables = _tables(text) if tables is None else tables
-        if _holds_secrets(match["table"], tables):
-            if match["query"]:
-                values, at = _without_selected(text, at, spared=_is_part)
-            else:
-                values, at = without_literals(text, at)
-            parts.append(values)
-    return "".join([*parts, text[at:]])
+    tables = cache(partial(_tables, text))
+
+    def values(match: re.Match[str]) -> tuple[str, int] | None:
+        if not _holds_secrets(match["table"], tables()):
+            return None
+        if match["query"]:
+            return _without_selected(text, match.end(), spared=_is_part)
+        return without_literals(text, match.end())
+
+    return replace_behind(_POSITIONAL, text, values)
 
 
 def without_copied_rows(text: str) -> str:
     """The text without the rows behind a COPY, where one of their columns may be secret."""
-    parts, at = list[str](), 0
-    tables: Mapping[str, Sequence[str]] | None = None
-    last = text.rfind(_END_OF_COPY)
-    while (match := _COPIED.search(text, at)) is not None:
-        parts.append(text[at : match.end()])
-        at = match.end()
-        tables = _tables(text) if tables is None else tables
+    tables, last = cache(partial(_tables, text)), text.rfind(_END_OF_COPY)
+
+    def rows(match: re.Match[str]) -> tuple[str, int] | None:
         columns = match["columns"]
         if columns is None:
-            hides = _holds_secrets(match["table"], tables)
+            hides = _holds_secrets(match["table"], tables())
         else:
-            hides = any(map(_is_secret_column, columns.split(",")))
-        if hides and (end := _end_of_rows(text, at, last)) > at:
-            parts.append(f"{LEFT_OUT}\n")
-            at = end
-    return "".join([*parts, text[at:]])
+            hides = _name_secrets(columns.split(","))
+        end = _end_of_rows(text, match.end(), last) if hides else match.end()
+        return (f"{LEFT_OUT}\n", end) if end > match.end() else None
+
+    return replace_behind(_COPIED, text, rows)
 
 
 def _end_of_rows(text: str, at: int, last: int) -> int:
@@ -189,9 +187,13 @@ def _holds_secrets(table: str, tables: Mapping[str, Sequence[str]]) -> bool:
     """Whether a table may hold secrets: by its columns, where these are known, else by its name."""
     name = _own_name(table)
     if name.lower() in tables:
-        return any(map(_is_secret_column, tables[name.lower()]))
+        return _name_secrets(tables[name.lower()])
     words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
     return is_secret(name) or bool(_OF_LOGINS & words and _OF_BENCHMARKS not in words)
+
+
+def _name_secrets(columns: Iterable[str]) -> bool:
+    return any(map(_is_secret_column, columns))
 
 
 def _is_secret_column(column: str) -> bool:
