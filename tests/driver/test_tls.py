@@ -31,7 +31,8 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of, read_target
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.selection import find_postgres
-from steelyard.model.errors import DriverError
+from steelyard.engines.postgres.sql.database import connected
+from steelyard.model.errors import DriverError, ServerError
 
 pytestmark = pytest.mark.postgres
 
@@ -343,6 +344,20 @@ def test_load_goes_through_encryption_unharmed(secured: Secured, io: str) -> Non
         slices = list(driver.run([SliceRequest(arm=0, each=20)] * 2))
     for driven in slices:
         assert (driven.transactions, driven.wrong_rows, driven.errors) == (80, 0, {})
+
+
+def test_control_sessions_are_encrypted_and_verified_as_the_load_is(secured: Secured) -> None:
+    words = f"sslmode=verify-full sslrootcert={secured.files}/root.crt"
+    with connected(read_target(secured.conninfo("tls_user", words))) as session:
+        row = session.execute(WHO.encode()).fetchone()
+    assert row is not None
+    assert row[0] is True
+    target = read_target(secured.conninfo("tls_user", words, host="elsewhere"))
+    with pytest.raises(ServerError, match="elsewhere"), connected(target):
+        pass
+    with pytest.raises(ServerError, match="tls_user"):  # its line of pg_hba.conf wants encryption
+        with connected(read_target(secured.conninfo("tls_user", "sslmode=disable"))):
+            pass
 
 
 def test_a_silent_encrypted_server_is_cancelled_through_encryption(secured: Secured) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,15 @@ import pytest
 from driver.served import PASSWORD, Server
 from steelyard.driver.client import Driver
 from steelyard.driver.plan import DriveArm, DrivePlan, DriveScript, SliceRequest
-from steelyard.engines.postgres.libpq.connection_string import read_target
+from steelyard.engines.postgres.libpq.connection_string import (
+    GivenAddress,
+    conninfo_of,
+    read_target,
+)
+from steelyard.engines.postgres.libpq.connection_words import connection_words
+from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
-from steelyard.model.errors import DriverError
+from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
 
 
@@ -39,8 +44,8 @@ def test_a_service_file_is_read_by_libpq(tmp_path: Path) -> None:
     services = tmp_path / "services"
     services.write_text("[mine]\nhost=/tmp/x\nport=7001\nuser=u\ndbname=d\noptions=-c a.b=c\n")
     expected = Endpoint("/tmp/x", 7001, "u", "d", options="-c a.b=c")
-    assert read_target("service=mine") == expected
-    assert read_target("postgresql:///?service=mine") == expected
+    for target in (read_target("service=mine"), read_target("postgresql:///?service=mine")):
+        assert target == GivenAddress(**vars(expected), words=target.words)
 
 
 @pytest.mark.parametrize(
@@ -54,8 +59,8 @@ def test_a_password_file_is_read_by_libpq(conninfo: str, tmp_path: Path) -> None
 
 
 def test_ipv6_is_a_host_like_others() -> None:
-    found = replace(read_target("postgresql://u@[::1]:5433/d"), tls=None)
-    assert found == Endpoint("::1", 5433, "u", "d")
+    target = read_target("postgresql://u@[::1]:5433/d")
+    assert (target.host, target.port, target.user, target.database) == ("::1", 5433, "u", "d")
 
 
 @pytest.mark.postgres
@@ -82,6 +87,10 @@ def test_a_password_is_not_sent_in_a_way_that_is_not_accepted(server: Server) ->
         quoted = PASSWORD.replace("'", "\\'")
         where = f"host=127.0.0.1 port={port} user={user} dbname=postgres password='{quoted}'"
         _drives(read_target(f"{where} require_auth={accepted}"))
+        with connected(read_target(f"{where} require_auth={accepted}")) as session:
+            assert session.execute("SELECT current_user").fetchone() == (user,)
+        with pytest.raises(ServerError), connected(read_target(f"{where} require_auth={refused}")):
+            pass
         with pytest.raises(DriverError, match="authentication method requirement"):
             _drives(read_target(f"{where} require_auth={refused}"))
 
@@ -95,6 +104,7 @@ def test_of_several_hosts_the_one_that_answers_is_driven(server: Server) -> None
         hosts = f"host=127.0.0.1,{address.host} port={nobody},{address.port}"
         target = read_target(f"{hosts} user={address.user} dbname={address.database}")
         assert (target.host, target.port) == (address.host, address.port)
+        assert connection_words(conninfo_of(target))["port"] == str(address.port)
         with pytest.raises(DriverError, match="could not connect to any of the hosts"):
             read_target(f"host=127.0.0.1,127.0.0.1 port={nobody},{nobody}")
     _drives(target)

@@ -115,10 +115,9 @@ def test_a_statement_that_is_timed_is_shown_redacted(
 
 
 def test_what_a_server_says_of_a_captured_statement_is_redacted(
-    guarded: Endpoint, token: str, run: Run, open_home: Path, monkeypatch: pytest.MonkeyPatch
+    guarded: Endpoint, token: str, run: Run, open_home: Path
 ) -> None:
     pytest.importorskip("pglast")
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
     log = open_home / "server.log"
     log.write_text(
         "2026-11-27 10:00:00.000 UTC [10] u@d LOG:  duration: 1.5 ms  statement: "

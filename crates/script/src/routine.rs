@@ -3,9 +3,10 @@
 //! psql's heuristic (fe_utils/psqlscan.l): a statement that begins with CREATE [OR REPLACE]
 //! FUNCTION or PROCEDURE may hold BEGIN … END, and CASE … END inside. Beyond psql, such a statement
 //! may begin as in T-SQL (ALTER, PROC), in whose bodies BEGIN TRANSACTION opens nothing, and whose
-//! triggers have bodies too. In MySQL a
-//! DEFINER may stand before what is defined, triggers and events have bodies too, IF, LOOP, WHILE
-//! and REPEAT end in two words and open nothing here, and a CASE statement ends in END CASE.
+//! triggers have bodies too; where a procedure's or a trigger's body ends is said by AS BEGIN … END
+//! alone. In MySQL a DEFINER may stand before what is defined, triggers and events have bodies too,
+//! IF, LOOP, WHILE and REPEAT end in two words and open nothing here, and a CASE statement ends in
+//! END CASE.
 
 use crate::dialect::Dialect;
 
@@ -23,6 +24,10 @@ pub(crate) struct Routine {
     ending: bool,
     /// The last word was BEGIN.
     beginning: bool,
+    /// The last word was AS.
+    leading: bool,
+    /// The body is T-SQL's BEGIN … END behind AS.
+    is_enclosed: bool,
 }
 
 const HEAD: [&str; 8] = [
@@ -64,6 +69,10 @@ impl Routine {
         let mysql = self.dialect == Dialect::Mysql;
         let ending = std::mem::replace(&mut self.ending, mysql && self.depth > 0 && is("end"));
         let beginning = std::mem::replace(&mut self.beginning, is("begin"));
+        let leading = std::mem::replace(&mut self.leading, is("as"));
+        let opened = self.depth == 1 && beginning;
+        let begins_other = opened && (is("try") || TRANSACTION.into_iter().any(is));
+        self.is_enclosed = leading && is("begin") || self.is_enclosed && !begins_other;
         let opens = is("begin") || self.depth > 0 && !ending && is("case");
         if opens || ending && UNCOUNTED.into_iter().any(is) {
             self.depth += 1;
@@ -72,6 +81,16 @@ impl Routine {
         {
             self.depth -= 1;
         }
+    }
+
+    /// Whether a semicolon may end the statement or, as the server has it, belong to the body.
+    pub(crate) fn is_unclear(&self) -> bool {
+        let kind = match self.initials {
+            [b'c', b'o', b'a', kind] | [b'c' | b'a', kind, ..] => kind,
+            _ => 0,
+        };
+        let without_end = matches!(kind, b'p' | b't') && !self.is_enclosed;
+        self.dialect == Dialect::SqlServer && without_end
     }
 
     /// Whether the statement defines what may have a body, its present word considered.

@@ -124,6 +124,15 @@ fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
 const GO: &str =
     "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement";
 
+const UNCLEAR: &str =
+    "where the body of this procedure or trigger ends cannot be told: put it between AS BEGIN and END";
+
+/// Whether anything that a server would be sent stands behind a statement.
+fn is_followed(text: &str, end: usize, dialect: Dialect) -> bool {
+    let next = text.as_bytes().get(skip_blank(text, end, dialect));
+    next.is_some_and(|byte| *byte != b'\\')
+}
+
 /// Whether a line is sqlcmd's end of a batch: GO, how often it is sent, and a comment.
 fn is_batch_end(line: &str) -> bool {
     let (line, _) = line.split_once("--").unwrap_or((line, ""));
@@ -158,6 +167,9 @@ fn cut(text: &str, start: usize, dialect: Dialect) -> Result<Part, Fault> {
         match bytes[at] {
             b';' if open_parens == 0 && !routine.is_open() => {
                 at += 1;
+                if routine.is_unclear() && is_followed(text, at, dialect) {
+                    return Err((start, UNCLEAR));
+                }
                 break;
             }
             b'\\' if !is_escaped(bytes, at) => break,

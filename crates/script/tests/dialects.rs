@@ -93,6 +93,52 @@ fn routines_are_one_statement_however_they_begin_and_end() {
 }
 
 #[test]
+fn a_body_of_t_sql_whose_end_cannot_be_told_is_refused() {
+    for head in [
+        "CREATE PROCEDURE p AS",
+        "create or alter proc p @n int = 1 with recompile as",
+        "ALTER TRIGGER t ON u AFTER INSERT AS",
+    ] {
+        for body in [
+            "SET NOCOUNT ON; SELECT 1;",
+            "SET NOCOUNT ON; BEGIN SELECT 1; END;",
+            "IF 1 = 1 BEGIN SELECT 1; END; SELECT 2;",
+            "BEGIN TRY SELECT 1; END TRY BEGIN CATCH SELECT 2; END CATCH; SELECT 3;",
+        ] {
+            let text = format!("SELECT 0;\n{head} {body}");
+            let parsed = parse_as(Dialect::SqlServer, "s.sql", &text, &mut Symbols::new(), &[]);
+            let error = parsed.expect_err(&text);
+            assert_eq!(error.line, 2);
+            assert!(error.message.ends_with("put it between AS BEGIN and END"));
+        }
+        for body in [
+            "SELECT 1;",
+            "SELECT 1 SELECT 2; -- the end\n",
+            "BEGIN TRAN; SELECT 1; COMMIT;",
+            "SET NOCOUNT ON\\; SELECT 1;",
+        ] {
+            let text = format!("{head} {body}");
+            assert_eq!(statements_of(Dialect::SqlServer, &text).len(), 1, "{text}");
+        }
+        for body in [
+            "BEGIN BEGIN TRY SELECT 1; END TRY BEGIN CATCH SELECT 2; END CATCH END;",
+            "BEGIN SELECT 1; END;",
+        ] {
+            let text = format!("{head} {body} SELECT 3;");
+            assert_eq!(statements_of(Dialect::SqlServer, &text).len(), 2, "{text}");
+        }
+    }
+    for text in [
+        "CREATE FUNCTION f() RETURNS TABLE AS RETURN (SELECT 1 AS n); SELECT 2;",
+        "CREATE TABLE t (n int); ALTER TABLE t ADD m int;",
+        "DROP PROCEDURE p; DROP TRIGGER t;",
+    ] {
+        assert_eq!(statements_of(Dialect::SqlServer, text).len(), 2, "{text}");
+        assert_eq!(statements_of(Dialect::Postgres, text).len(), 2, "{text}");
+    }
+}
+
+#[test]
 fn words_of_clients_are_refused_where_they_stand() {
     for (dialect, text, line, word) in [
         (

@@ -41,6 +41,10 @@ POSITIONAL = [
     f"INSERT users VALUES (1, '{T}')",
     f"INSERT INTO api_keys VALUES (1, '{T}')",
     f"INSERT INTO tokens VALUES (1, '{T}')",
+    "MERGE INTO users AS u USING v ON u.id = v.id WHEN MATCHED THEN DELETE "
+    f"WHEN NOT MATCHED AND v.n = 1 THEN INSERT VALUES (1, '{T}') "
+    f"WHEN NOT MATCHED THEN INSERT OVERRIDING SYSTEM VALUE VALUES (v.id, '{T}')",
+    f"merge [dbo].[Users] using v on 1 = 0 when not matched by target then insert values (N'{T}');",
     f"INSERT INTO users VALUES (1, 'bob', '{T}",
     f"LINE 1: INSERT INTO users VALUES (1, 'bob', '{T}...",
 ]
@@ -51,6 +55,8 @@ KNOWN = [
     MADE.format("IF NOT EXISTS `t`", "`pw`") + f"INSERT INTO `t` VALUES (1, 'bob', '{T}')",
     MADE.format("[dbo].[T]", "[Password]") + f"INSERT INTO dbo.t VALUES (1, 'bob', N'{T}')",
     MADE.format("t", "password") + f"COPY t FROM stdin;\n1\tbob\t{T}\n2\tann\t{T}\n\\.\n",
+    MADE.format("t", "pwd") + "MERGE INTO ONLY t USING v ON t.id = v.id WHEN NOT MATCHED THEN\n"
+    f"INSERT VALUES (1, 'bob', '{T}')",
     MADE.format("users", "x") + "ALTER TABLE users ADD COLUMN y text;\n"
     f"INSERT INTO users VALUES (1, 'bob', 'a', '{T}')",
 ]
@@ -71,6 +77,9 @@ HARMLESS = [
     "COPY t (id, name) FROM stdin;\n1\tbob\n\\.\n",
     "COPY users (id, name) FROM stdin;\n1\tbob\n\\.\n",
     "INSERT INTO t (id, name) SELECT 1, 'x' FROM u",
+    "MERGE INTO users u USING v ON u.id = v.id WHEN NOT MATCHED THEN INSERT (id) VALUES ('x')",
+    "MERGE INTO users USING v ON 1 = 1 WHEN MATCHED THEN DELETE;\n"
+    "MERGE INTO t USING users ON 1 = 1 WHEN NOT MATCHED THEN INSERT VALUES (1, 'x')",
     "INSERT INTO users SELECT i, 'name' || i, i || '@' || 'example.org' FROM n",
     "UPDATE t SET (a, b) = ('x', 'y')",
     "EXPLAIN (ANALYZE, BUFFERS) SELECT 'x'",
@@ -107,6 +116,8 @@ def test_a_log_behind_a_copy_without_its_rows_stays() -> None:
         ("s.sql: INSERT INTO t VALUES (1, 'bob', 'x')", True),
         ("INSERT INTO t VALUES (1, 'bob'::text)", True),
         ("REPLACE INTO t VALUES ('a')", True),
+        ("MERGE INTO t USING v ON 1 = 1 WHEN NOT MATCHED THEN INSERT VALUES ('a')", True),
+        ("MERGE INTO t USING v ON 1 = 1 WHEN NOT MATCHED THEN INSERT (a) VALUES ('a')", False),
         ("INSERT INTO t (a, b) VALUES (1, 'bob')", False),
         ("INSERT INTO t VALUES (1, $1, now(), '')", False),
         ("INSERT INTO usertable VALUES ('user' || $1, CONCAT('user', $2))", False),
@@ -133,6 +144,7 @@ ENDLESS = (
         "(password)=",
     ),
     *("(a, token) values (", "copy users from stdin;\n", "copy t (pw) from stdin;\na\t", "\n\\."),
+    *("merge into ", "merge users ", "then insert values (", "then insert values ('a') "),
     *("alter table t add ", "(password /*", "insert into users values ('"),
 )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 
 from steelyard.engines.builds.same_builder import BuildRequest
 from steelyard.engines.engine import Instance, Settings
@@ -19,7 +19,6 @@ from steelyard.engines.postgres.libpq.connection_string import GivenAddress, rea
 from steelyard.engines.postgres.libpq.connection_words import connection_words
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.postgres.selection import select_engines
-from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, UsageError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -42,15 +41,11 @@ def session_address(
     options += [_option(name, value) for name, value in settings.items()]
     if options:
         parameters["options"] = " ".join(options)
-    whole = make_conninfo("", **parameters)
-    target = read_target(whole)
-    address = {field.name: getattr(target, field.name) for field in fields(Endpoint)}
+    target = read_target(make_conninfo("", **parameters))
     # A server lets what comes by the environment (PGGEQO) count before `options`.
     own_names = {name.lower() for name in settings} - {"client_encoding"}
-    address["settings"] = tuple(
-        setting for setting in target.settings if setting[0] not in own_names
-    )
-    return GivenAddress(**address, words=whole)
+    sent = tuple(setting for setting in target.settings if setting[0] not in own_names)
+    return replace(target, settings=sent)
 
 
 def _option(name: str, value: str) -> str:

@@ -8,6 +8,7 @@ table says whether it holds logins. What then is left, only its looks could tell
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
@@ -38,6 +39,12 @@ _POSITIONAL = re.compile(
     rf"(?:into\s{{1,20}})?{_TABLE}{GAP}(?:as\s{{1,9}}\w{{1,63}}\s{{1,9}})?{_OVERRIDING}"
     rf"(?:{_ROWS}|\(?\s{{0,9}}{_QUERY})",
     re.IGNORECASE,
+)
+_MERGED = re.compile(
+    rf"\bmerge\s{{1,20}}(?:into\s{{1,20}})?(?:only\s{{1,9}})?{_TABLE}", re.IGNORECASE
+)
+_MERGED_ROWS = re.compile(
+    rf"\bthen\s{{1,20}}insert\s{{1,20}}{_OVERRIDING}{_ROWS}", re.IGNORECASE
 )
 _COPIED = re.compile(
     rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{_COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
@@ -84,7 +91,7 @@ _NEAR = 50
 def inserts_unnamed(statement: str) -> bool:
     """Whether it inserts texts without the names of their columns, so that a password among them
     cannot be told from data."""
-    match = _POSITIONAL.search(statement)
+    match = _POSITIONAL.search(statement) or _MERGED_ROWS.search(statement)
     if match is None or match["rows"] is None:
         return False
     depth = 0
@@ -122,7 +129,22 @@ def without_positional_rows(text: str) -> str:
             return _without_selected(text, match.end(), spared=_is_part)
         return without_literals(text, match.end())
 
-    return replace_behind(_POSITIONAL, text, values)
+    return _without_merged(replace_behind(_POSITIONAL, text, values))
+
+
+def _without_merged(text: str) -> str:
+    """The text without the rows of each MERGE into a table that may hold secrets."""
+    merged = list(_MERGED.finditer(text))
+    begins = [match.start() for match in merged]
+    tables = cache(partial(_tables, text))
+
+    def values(match: re.Match[str]) -> tuple[str, int] | None:
+        number = bisect(begins, match.start())
+        if not number or not _holds_secrets(merged[number - 1]["table"], tables()):
+            return None
+        return without_literals(text, match.end())
+
+    return replace_behind(_MERGED_ROWS, text, values)
 
 
 def without_copied_rows(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -27,8 +27,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plain(target: Endpoint) -> Endpoint:
-    """A target but for its encryption, which has tests of its own."""
-    return replace(target, tls=None)
+    """A target but for its words, and its encryption, which has tests of its own."""
+    address = {field.name: getattr(target, field.name) for field in fields(Endpoint)}
+    return Endpoint(**{**address, "tls": None})
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def plain(target: Endpoint) -> Endpoint:
     ],
 )
 def test_every_way_of_writing_gives_the_same_target(conninfo: str) -> None:
-    assert read_target(conninfo) == Endpoint("/tmp/x", 6000, "u", "d", Secret("p"))
+    assert plain(read_target(conninfo)) == Endpoint("/tmp/x", 6000, "u", "d", Secret("p"))
 
 
 @pytest.mark.parametrize("conninfo", ["host=h", "host='h'", "postgresql://h"])
@@ -147,8 +148,30 @@ HERE = Endpoint("/tmp/x", 6000, "u", "d", password=Secret("secret"))
 
 
 def test_what_is_written_is_read_as_the_same_address_without_the_password() -> None:
-    assert read_target(conninfo_of(HERE)) == replace(HERE, password=None)
+    assert plain(read_target(conninfo_of(HERE))) == replace(HERE, password=None)
     assert client_flags(HERE) == ["-h", "/tmp/x", "-p", "6000", "-U", "u"]
+
+
+@pytest.mark.parametrize(
+    ("conninfo", "words"),
+    [
+        ("host=h user=u dbname=d password=p", {"password": "p"}),
+        ("host=h user=u dbname=d password='p \\'q\\\\'", {"password": "p 'q\\"}),
+        ("postgresql://u:p%40@h/d?sslmode=require", {"password": "p@", "sslmode": "require"}),
+        ("hostaddr=127.0.0.9 host=h user=u dbname=d", {"hostaddr": "127.0.0.9", "host": "h"}),
+        ("d", {"dbname": "d", "host": "/tmp/it's", "user": "u"}),
+        ("port=7000", {"port": "7000", "host": "/tmp/it's", "user": "u"}),
+    ],
+)
+def test_control_sessions_connect_by_the_words_that_were_given(
+    conninfo: str, words: dict[str, str]
+) -> None:
+    alone = conninfo in {"d", "port=7000"}
+    target = read_target(conninfo, host="/tmp/it's", user="u") if alone else read_target(conninfo)
+    for address in (target, replace(target, database="other")):
+        expected = {**words, "dbname": address.database}
+        connected_by = connection_words(conninfo_of(address))
+        assert {word: connected_by[word] for word in expected} == expected
 
 
 def test_a_given_address_keeps_its_words_but_for_the_database() -> None:

@@ -46,7 +46,7 @@ class OwnAddress(Endpoint):
 
 def conninfo_of(endpoint: Endpoint) -> str:
     """A connection string without a password; of an address that a user gave, the string as it was
-    given, but for the database."""
+    given, with its password, but for the database."""
     if isinstance(endpoint, GivenAddress):
         from psycopg.conninfo import make_conninfo
 
@@ -95,7 +95,7 @@ def read_target(
     host: str | None = None,
     port: str | None = None,
     user: str | None = None,
-) -> Endpoint:
+) -> GivenAddress:
     """The target of a connection string or URI, completed as libpq does. UsageError: invalid.
 
     The string itself takes precedence over the single words, as with pgbench; a string that is
@@ -115,7 +115,7 @@ def read_target(
     if _PLAIN.fullmatch(conninfo) and not _needs_libpq():
         plain = defaults | dict(word.split("=", 1) for word in conninfo.split())
         if "host" in plain and "," not in plain["host"] and _knows_password(plain):
-            return _target({**_environment(), **plain})
+            return _target({**_environment(), **plain}, _written(plain))
     return _by_libpq(_joined(defaults, conninfo))
 
 
@@ -137,6 +137,12 @@ def _knows_password(plain: Mapping[str, str]) -> bool:
     return not os.path.exists(password_file)
 
 
+def _written(plain: Mapping[str, str]) -> str:
+    """The words as libpq reads them; without psycopg, whose import takes time."""
+    escaped = {word: re.sub(r"(['\\])", r"\\\1", value) for word, value in plain.items()}
+    return " ".join(f"{word}='{value}'" for word, value in escaped.items())
+
+
 def _joined(defaults: Mapping[str, str], conninfo: str) -> str:
     """One string, in which `conninfo` has precedence."""
     if not defaults:
@@ -146,8 +152,9 @@ def _joined(defaults: Mapping[str, str], conninfo: str) -> str:
     return make_conninfo("", **{**defaults, **connection_words(conninfo)})
 
 
-def _by_libpq(conninfo: str) -> Endpoint:
+def _by_libpq(conninfo: str) -> GivenAddress:
     from psycopg import pq
+    from psycopg.conninfo import make_conninfo
 
     _require_small_service_file(conninfo)
     # Starting a connection makes libpq read everything that a connection depends on.
@@ -163,11 +170,12 @@ def _by_libpq(conninfo: str) -> Endpoint:
         if not several and not chooses:
             if "hostaddr" not in parameters:
                 parameters.setdefault("host", started.host.decode())
-            return _target(parameters)
+            return _target(parameters, conninfo)
     finally:
         started.finish()
     which = "any of the hosts" if several else "the server"
-    return _target({**parameters, "hostaddr": "", **_accepting_server(conninfo, parameters, which)})
+    chosen = {"hostaddr": "", **_accepting_server(conninfo, parameters, which)}
+    return _target({**parameters, **chosen}, make_conninfo(conninfo, **chosen))
 
 
 _MOST_OF_SERVICES = 1 << 20
@@ -223,7 +231,8 @@ def _error_message(connection: PGconn) -> str:
     return connection.error_message.decode(errors="replace").strip()
 
 
-def _target(parameters: Mapping[str, str]) -> Endpoint:
+def _target(parameters: Mapping[str, str], words: str) -> GivenAddress:
+    """`words`: what control sessions connect by, the password that was given among them."""
     refuse_options(parameters)
     host = parameters.get("hostaddr") or parameters["host"]
     port = parameters.get("port") or "5432"
@@ -237,7 +246,7 @@ def _target(parameters: Mapping[str, str]) -> Endpoint:
             hint="Name a directory of the server's unix_socket_directories, or a TCP address.",
         )
     user = parameters.get("user") or _login_name()
-    return Endpoint(
+    return GivenAddress(
         host=host,
         port=int(port),
         user=user,
@@ -252,6 +261,7 @@ def _target(parameters: Mapping[str, str]) -> Endpoint:
         channel_binding=parameters.get("channel_binding") or "prefer",
         require_auth=parameters.get("require_auth") or None,
         connect_timeout_ns=_patience_ns(parameters.get("connect_timeout")),
+        words=words,
     )
 
 
