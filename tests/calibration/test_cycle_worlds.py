@@ -59,6 +59,7 @@ def test_every_sound_world_has_the_truth_it_names(world: CycleWorld) -> None:
     assert (np.sum(leads, axis=1) == 4).all()
 
 
+@pytest.mark.long
 def test_what_moves_both_arms_for_minutes_scatters_turns_and_no_cycles() -> None:
     for name in ("drift over minutes", "gusts"):
         some = drawn(name)
@@ -110,6 +111,7 @@ def test_bursts_fade_and_are_deeper_in_the_arm() -> None:
         assert fallen == pytest.approx(depth * math.exp(-0.5 / 4), abs=0.03)
 
 
+@pytest.mark.long
 def test_a_leak_halves_what_write_back_costs_in_cycles_and_nothing_of_it_in_turns() -> None:
     some, world = drawn("write-back that leaks", 60), cycle_world("write-back that leaks")
     assert log_ratios(some).mean() == pytest.approx(math.log(0.825 / 0.875), abs=0.006)
@@ -141,6 +143,7 @@ def test_a_timeout_not_scaled_in_one_arm_takes_the_verdict_away() -> None:
     assert tally.missed == 10, "without the threat it would be a wrong verdict"
 
 
+@pytest.mark.long
 def test_sound_cycles_cover_their_truth_and_are_narrower_than_turns() -> None:
     found = CycleCase("bursts apart, in gusts", 8, 0, 25).work()
     cycles, turns = CycleTally(**found["cycles"]), CycleTally(**found["turns"])
@@ -169,6 +172,7 @@ def test_parts_are_added_up_and_the_page_says_what_is_missing(tmp_path: Path) ->
     assert "Not yet simulated" in cycled.section(Results(tmp_path / "none.jsonl"))
 
 
+@pytest.mark.long
 def test_a_loop_that_sees_the_machine_narrows_turns_and_no_cycles() -> None:
     found = {
         layout: CovariateCase("loop at borders", f"{layout}, drift over minutes, 90 %").work()

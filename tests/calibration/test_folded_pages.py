@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import pytest
-
+from thinned import thinned
 from validation import causes, distances, drilled, publish, scatter, sweeps, versions
 from validation.pages import folded
 from validation.pages.table import table
@@ -123,7 +122,7 @@ PAGES = {
 }
 
 
-@pytest.mark.parametrize("name", PAGES)
+@thinned("name", PAGES, 1)
 def test_a_page_of_results_is_read_at_one_sitting(name: str) -> None:
     long = {
         path.name: words

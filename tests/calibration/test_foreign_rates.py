@@ -10,6 +10,7 @@ import pytest
 from calibration.test_validation_page import results
 from steelyard.foreign.judgement import number_sets
 from steelyard.foreign.judgement.number_sets import RowOrder
+from thinned import thinned
 from validation.cases import foreign_rates
 from validation.cases.case import generator
 from validation.cases.foreign_rates import (
@@ -35,7 +36,7 @@ def false_share(measured: str, kind: str, rows: int, times: int = TIMES) -> floa
     return counts.different / times
 
 
-@pytest.mark.parametrize("kind", ["independent", "AR(1) .5", "AR(1) .7"])
+@thinned("kind", ["independent", "AR(1) .5", "AR(1) .7"], 1)
 @pytest.mark.parametrize("rows", [10, 20])
 def test_false_verdicts_stay_below_the_bound_whatever_neighbours_share(
     kind: str, rows: int
@@ -55,6 +56,7 @@ def test_rows_apart_and_one_after_the_other_stay_below_it_too() -> None:
     assert false_share(SEQUENTIAL, "AR(1) .5", 10, 40) < 0.15
 
 
+@pytest.mark.long
 def test_seconds_of_one_run_carry_no_verdict_and_a_sweep_errs_as_seldom_as_rows() -> None:
     series = count(SERIES, "AR(1) .9", generator("test/series"), 60, 20)
     assert (series.withheld, series.different) == (20, 0)

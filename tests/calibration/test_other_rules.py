@@ -99,6 +99,7 @@ def test_tango_asks_for_z_and_for_a_change_beyond_its_noise() -> None:
     assert says(TANGO, a, noisy + 0.03) is Says.NOTHING
 
 
+@pytest.mark.long
 def test_pinpoints_thresholds_are_the_percentile_that_its_source_names() -> None:
     rng = np.random.default_rng(7)
     apart = norm.ppf(0.75) - norm.ppf(0.25)

@@ -44,6 +44,7 @@ def test_intervals_that_do_not_overlap_are_said_to_be_apart(tmp_path: Path) -> N
     assert "Not yet measured" in pooled.section(Results(tmp_path / "none.jsonl"))
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_server_is_driven_with_each_size_of_its_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools_by_hand, "SCALE", 1)

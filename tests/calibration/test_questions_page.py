@@ -32,6 +32,7 @@ MACHINE = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_page_is_what_its_generator_prints() -> None:
     made = subprocess.run(
         [sys.executable, str(ROOT / ".ci" / "studies_reference.py")],

@@ -122,6 +122,7 @@ def test_an_epoch_is_read_whole_and_in_halves() -> None:
     assert found["second"] == pytest.approx(math.log(1.35))
 
 
+@pytest.mark.long
 def test_a_page_shows_every_level_with_its_interval_and_the_command() -> None:
     text = page([line(drawn(0.004, 0.003, 0.002, number=40))], list(CONDITIONS))
     assert "Not yet weighed: the same again, addresses not drawn" in text

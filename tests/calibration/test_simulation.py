@@ -98,12 +98,12 @@ def is_exact(epochs: int, count: int = 12_000) -> bool:
     return low <= 2 * int(0.02 * group) / group <= high
 
 
-@pytest.mark.parametrize("epochs", [8, 10])
+@thinned("epochs", [8, 10], 1)
 def test_the_level_is_exactly_that_of_the_rank(epochs: int) -> None:
     assert is_exact(epochs)
 
 
-@pytest.mark.parametrize("epochs", [8, 10])
+@thinned("epochs", [8, 10], 1)
 def test_a_rank_that_is_too_large_by_one_is_noticed(
     epochs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +144,7 @@ def test_an_equivalence_set_that_is_too_narrow_is_noticed(
     assert wrong.exceeds(0.05, SURE)
 
 
+@pytest.mark.long
 def test_bets_that_know_the_epoch_they_bet_on_are_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

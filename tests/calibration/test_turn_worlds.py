@@ -148,7 +148,7 @@ def test_what_is_broken_is_broken_in_the_arm_or_place_that_it_names() -> None:
 BROKEN = [one for one in TURN_WORLDS if one.must_raise is not None]
 
 
-@pytest.mark.parametrize("world", BROKEN, ids=[one.name for one in BROKEN])
+@thinned("world", BROKEN, 1, ids=[one.name for one in BROKEN])
 def test_a_balance_of_turns_that_is_broken_is_caught(world: TurnWorld) -> None:
     """Ageing by three sd of an epoch is seen in half of so short weighings; all else always."""
     tally = TurnTally(**TurnCase(world.name, 10, 0, 20).work()["tally"])

@@ -32,6 +32,7 @@ def results(folder: Path, name: str, lines: Sequence[dict[str, Any]]) -> Results
     return Results(file)
 
 
+@pytest.mark.long
 def test_the_published_page_is_what_the_results_say() -> None:
     assert not outdated(files()), "run python -m validation.publish"
 

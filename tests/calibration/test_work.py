@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from thinned import thinned
 from validation.cases.case import seed_of
 from validation.fingerprint import essence_of, fingerprint
 from validation.results import Results
@@ -79,6 +80,7 @@ work_through(cases, Results(Path(sys.argv[1])), "code", lambda words: print("wor
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_done_and_is_no_crash_of_the_workers(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root / 'tests'}:{root}"}
@@ -133,6 +135,7 @@ work.work_through(cases, Results(Path(sys.argv[1])), "code", lambda words: None)
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_while_a_case_is_handed_out_leaves_no_queue_locked(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     ended = subprocess.run(
@@ -257,7 +260,7 @@ def test_where_code_is_cut_into_modules_does_not_count(
     assert fingerprint([whole]) != fingerprint([whole, halves[0]])  # A = 1 stands there twice
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=[one.name for one in SUITES])
+@thinned("suite", SUITES, 2, ids=[one.name for one in SUITES])
 def test_every_case_of_a_suite_has_a_key_of_its_own(suite: Any) -> None:
     keys = [case.key for case in suite.cases()]
     assert len(keys) == len(set(keys)) > 0

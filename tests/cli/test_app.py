@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from steelyard.cli.app import usage_error
+from thinned import thinned
 
 COMMANDS = ("weigh", "drive", "engines", "studies", "report")
 
@@ -43,9 +44,7 @@ def test_asked_for_nothing_it_shows_its_commands(steelyard: Callable[..., Any]) 
     assert all(f"\n  {name} " in said.stderr for name in COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)]
-)
+@thinned("arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)], 1)
 def test_help_needs_no_colour_and_no_frame(
     steelyard: Callable[..., Any], arguments: list[str]
 ) -> None:
@@ -59,13 +58,14 @@ def test_it_says_its_version(steelyard: Callable[..., Any]) -> None:
     assert re.fullmatch(r"steelyard \d+\.\d+\.\d+\n", steelyard("--version").stdout)
 
 
-@pytest.mark.parametrize(
+@thinned(
     "environment",
     [
         {"PYTHONIOENCODING": "latin-1"},
         {"PYTHONIOENCODING": "ascii"},
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     ],
+    1,
 )
 def test_a_terminal_without_our_letters_gets_question_marks(
     steelyard: Callable[..., Any], environment: dict[str, str]

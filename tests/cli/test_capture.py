@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.workloads.reading.folder import read_workload
+from thinned import thinned
 
 LINE = (
     '2026-11-27 10:00:0{n}.000 UTC,"app","my shop",7,"[local]",65f0.7,{n},"SELECT",'
@@ -30,6 +31,7 @@ def capture(directory: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_capture_says_what_to_type_next_with_its_database(tmp_path: Path) -> None:
     statements = ("SELECT 1 FROM t", "SELECT 1 FROM t", "UPDATE t SET a = 1")
     lines = [LINE.format(n=n, xid=n if n == 2 else 0, sql=sql) for n, sql in enumerate(statements)]
@@ -49,13 +51,14 @@ def test_a_capture_says_what_to_type_next_with_its_database(tmp_path: Path) -> N
     assert "--database" not in every
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("folder", "log", "table", "name"),
     [
         ("Gr\u00f6\u00dfen", "M\u00e4rz.csv", "stra\u00dfe", "Gr--en"),
         ("\u0437\u0430\u043a\u0430\u0437\u044b", "a.csv", "\u0442", "captured------"),
         ("day\U0001f4c8", "\U0001f418.csv", "\U00020bb7", "day-"),
     ],
+    1,
 )
 def test_a_capture_with_letters_of_any_language_can_be_read(
     tmp_path: Path, folder: str, log: str, table: str, name: str

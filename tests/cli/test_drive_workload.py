@@ -100,6 +100,7 @@ def test_each_condition_of_tpc_c_is_seen_where_it_is_broken(server: Endpoint, pr
             assert any(f"condition {number}:" in one for one in found), (number, found)
 
 
+@pytest.mark.long
 def test_what_the_server_does_not_hold_is_not_driven(steelyard: Steelyard, target: str) -> None:
     other = steelyard("workloads", "load", "pgbench", target, "--set", "scale=1", "--replace")
     assert other.returncode == 0, other.stderr
@@ -159,6 +160,7 @@ writes = false
 """
 
 
+@pytest.mark.long
 def test_functions_that_write_are_left_out_unless_that_was_agreed_to(
     steelyard: Steelyard, server: Endpoint, target: str, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def letters_of(source: Path) -> set[str]:
     } - {"\N{REPLACEMENT CHARACTER}"}
 
 
+@pytest.mark.long
 def test_whatever_is_printed_has_something_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """ "?" is the sign of a verdict, and of what the doctor could not see."""
     package = Path(steelyard.__file__).parent

@@ -18,6 +18,7 @@ from cli.conftest import error_words
 from steelyard.cli.app import wants_json
 from steelyard.cli.command_line import load_command
 from steelyard.cli.commands import COMMANDS
+from thinned import thinned
 
 Call = Callable[..., Any]
 NOWHERE = ("--records", "nowhere")
@@ -75,7 +76,7 @@ def test_every_command_with_the_option_is_tried_here() -> None:
     assert every == set(FAILING)
 
 
-@pytest.mark.parametrize("command", FAILING)
+@thinned("command", FAILING, 7)
 def test_a_failure_is_one_object_with_the_words_of_standard_error(
     forked: Call, command: str
 ) -> None:
@@ -170,13 +171,14 @@ main()
 """
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("number", "status", "primary"),
     [
         (signal.SIGINT, 130, "interrupted"),
         (signal.SIGTERM, 143, "ended by SIGTERM"),
         (signal.SIGQUIT, 131, "ended by SIGQUIT"),
     ],
+    1,
 )
 def test_what_is_ended_from_outside_says_so(
     number: int, status: int, primary: str, tmp_path: Path
@@ -197,13 +199,13 @@ def test_what_is_ended_from_outside_says_so(
     assert answer == {"error": {"primary": primary, "detail": None, "hint": None, "status": status}}
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("number", "typed"),
     [
         (errno.ENOSPC, "room"), (errno.EDQUOT, "quota"), (errno.EROFS, "STEELYARD_CACHE"),
         (errno.EMFILE, "ulimit -n"), (errno.EAGAIN, "ulimit -u"), (errno.ENOMEM, "memory"),
         (errno.EIO, "dmesg"),
-    ],
+    ], 1,
 )  # fmt: skip
 def test_what_the_machine_refuses_is_no_defect_and_says_what_to_type(
     number: int, typed: str

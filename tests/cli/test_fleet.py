@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from cli.conftest import Steelyard
 from records.conftest import unpack
 
 
+@pytest.mark.long
 def test_records_are_taken_in_and_shown_host_by_host(steelyard: Steelyard, tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     unpack("settings", tmp_path / "theirs")

@@ -11,6 +11,7 @@ import pytest
 
 from history.made import DAY, keep_record
 from records.conftest import unpack
+from thinned import thinned
 
 Said = subprocess.CompletedProcess[str]
 Steelyard = Callable[..., Said]
@@ -170,7 +171,7 @@ def test_a_trend_by_version_shows_versions(forked: Steelyard, records: Path) -> 
     assert {one["place"] for one in told["points"]} == {"18.4"}
 
 
-@pytest.mark.parametrize("name", ["all.csv", "all.sqlite", "all.prom"])
+@thinned("name", ["all.csv", "all.sqlite", "all.prom"], 1)
 def test_the_history_is_exported(forked: Steelyard, records: Path, name: str) -> None:
     said = forked("history", "export", name)
     assert said.stdout == f"{name}: 14 rows\n"

@@ -111,6 +111,7 @@ def steelyard_here(
     return call
 
 
+@pytest.mark.long
 def test_a_judgement_loads_no_library_that_takes_seconds(two_columns: Path) -> None:
     loads = (
         "import sys; from steelyard.cli.app import main\n"
@@ -132,6 +133,7 @@ def two_columns(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_judgement_in_words_has_verdict_chart_rows_and_doubts(
     steelyard: Steelyard, two_columns: Path
 ) -> None:

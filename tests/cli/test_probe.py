@@ -34,6 +34,7 @@ def test_a_probe_prints_json_alone_keeps_it_and_draws_it(
         assert [one.iops for one in found.figures] == [job["iops"] for job in told["jobs"]]
 
 
+@pytest.mark.long
 def test_without_fio_and_on_devices_nothing_is_done(steelyard: Steelyard, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     said = steelyard("probe", ".", "--size", "32MB", environment={"PATH": str(tmp_path / "bin")})

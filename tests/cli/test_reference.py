@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from thinned import thinned
+
 ROOT = Path(__file__).parents[2]
 MANUAL = Path("packaging/steelyard.data/data/share/man/man1/steelyard.1")
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("script", "page"),
     [("reference.py", Path("docs/reference/commands.md")), ("man_page.py", MANUAL)],
+    1,
 )
 def test_what_is_kept_is_what_the_program_prints(script: str, page: Path) -> None:
     made = subprocess.run(

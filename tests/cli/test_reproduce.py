@@ -23,6 +23,7 @@ def test_without_a_name_they_are_listed(steelyard: Steelyard) -> None:
     assert one["minutes"] == 26
 
 
+@pytest.mark.long
 def test_claims_are_listed_beside_them_and_one_that_cannot_be_weighed_says_why(
     steelyard: Steelyard,
 ) -> None:

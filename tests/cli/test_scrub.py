@@ -33,6 +33,7 @@ def _damage(pgdata: Path) -> Path:
     return victim
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_status_words_and_json_say_the_same(pgdata: Path, steelyard: Callable[..., object]) -> None:
     sound = steelyard("scrub", str(pgdata))

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from integrity.innodb.made import directory, table
 
 Refused = Callable[..., str]
 
 
+@pytest.mark.long
 def test_status_words_and_json_say_the_same(steelyard: Callable[..., Any], tmp_path: Path) -> None:
     pages = table(5, 9)
     sound = steelyard("scrub", str(directory(tmp_path / "sound", {"t": pages})))
@@ -46,6 +49,7 @@ def changed(page: bytes, at: int, *halves: int) -> bytes:
     return page[:at] + content + page[at + len(content) :]
 
 
+@pytest.mark.long
 def test_pages_that_cannot_be_verified_are_in_no_clean_verdict(
     steelyard: Callable[..., Any], tmp_path: Path
 ) -> None:

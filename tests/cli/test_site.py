@@ -75,6 +75,7 @@ def serving(records: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
             program.kill()
 
 
+@pytest.mark.long
 def test_the_site_is_served_until_ctrl_c_and_leaves_nothing(
     serving: tuple[subprocess.Popen[str], str], records: Path
 ) -> None:

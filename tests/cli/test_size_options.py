@@ -14,9 +14,10 @@ from steelyard.cli.command_line import load_command
 from steelyard.cli.commands import COMMANDS
 from steelyard.cli.options.sizes import finite, require_unit, size_option
 from steelyard.model.errors import UsageError
+from thinned import thinned
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("words", "said"),
     [
         (("tune", "--memory", "8"), "--memory 8 has no unit: 8GB?"),
@@ -49,6 +50,7 @@ from steelyard.model.errors import UsageError
         (("drive", "-c", "8k"), 'invalid value for "-c" / "--client": a whole number alone'),
         (("drive", "-T", "5s"), 'invalid value for "-T" / "--time": a number alone, without a'),
     ],
+    3,
 )
 def test_a_value_whose_unit_was_forgotten_is_refused_with_the_likely_one(
     refused: Callable[..., str], words: tuple[str, ...], said: str
@@ -70,7 +72,7 @@ def test_zero_needs_no_unit_and_an_option_that_was_not_given_has_no_value() -> N
 
 
 @pytest.mark.parametrize("number", ["nan", "-nan", "inf", "Infinity", "1e10", "1e400"])
-@pytest.mark.parametrize(
+@thinned(
     "words",
     [
         ("drive", "-S", "-T"),
@@ -85,6 +87,7 @@ def test_zero_needs_no_unit_and_an_option_that_was_not_given_has_no_value() -> N
         ("probe", "--seconds"),
         ("fleet", "check", "--machines", "2", "-T"),
     ],
+    2,
     ids=" ".join,
 )
 def test_a_number_that_is_none_or_has_no_end_is_refused_by_its_option(

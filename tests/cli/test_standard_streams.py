@@ -13,6 +13,7 @@ from typing import IO
 import pytest
 
 from history.made import keep_record
+from thinned import thinned
 
 COMMAND = (sys.executable, "-m", "steelyard", "history")
 CLOSED_PIPE = 141
@@ -32,7 +33,7 @@ def closing(descriptor: int) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])
-@pytest.mark.parametrize(("place", "status"), [("records", 0), ("nowhere", 3)])
+@thinned(("place", "status"), [("records", 0), ("nowhere", 3)], 1)
 def test_a_stream_that_is_closed_changes_no_status(
     records: Path, descriptor: int, place: str, status: int
 ) -> None:
@@ -51,7 +52,7 @@ def full() -> IO[bytes]:
 
 
 @pytest.mark.parametrize("place", ["records", "nowhere"])
-@pytest.mark.parametrize("as_json", [True, False])
+@thinned("as_json", [True, False], 1)
 def test_a_full_disk_is_an_error_of_the_output_alone(
     records: Path, place: str, as_json: bool
 ) -> None:

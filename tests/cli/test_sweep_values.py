@@ -76,6 +76,7 @@ def test_a_value_at_which_the_study_is_wrong_is_named_with_what_to_type(
     assert rest in (refused.value.hint or "")
 
 
+@pytest.mark.long
 @given(
     clients=st.lists(st.integers(-2, 12), min_size=2, max_size=6, unique=True),
     place=st.integers(0, 6),

@@ -58,6 +58,7 @@ def test_a_table_shows_reasons_sources_and_who_disagrees(steelyard: Steelyard) -
         assert part in said.stdout, said.stdout
 
 
+@pytest.mark.long
 def test_memory_that_does_not_hold_it_is_refused(steelyard: Steelyard) -> None:
     said = steelyard("tune", ".", "--memory", "300MB", "-c", "500")
     assert said.returncode == 2
@@ -96,6 +97,7 @@ def test_a_configuration_of_the_users_is_not_written_over(
     assert file.read_text() == "listen_addresses = '*'\n"
 
 
+@pytest.mark.long
 def test_a_configuration_of_its_own_is_written_anew(steelyard: Steelyard, tmp_path: Path) -> None:
     asked = ("tune", ".", "-c", "20", "--format", "conf", "-o", "tuned.conf", "--memory")
     (tmp_path / "tuned.conf").touch()

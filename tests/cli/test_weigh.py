@@ -11,11 +11,12 @@ import pytest
 
 from steelyard.cli.options.records_option import write_output
 from steelyard.model.errors import RecordError
+from thinned import thinned
 
 Refused = Callable[..., str]
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("arguments", "expected"),
     [
         ([], ["no study was named", "steelyard studies"]),
@@ -40,6 +41,7 @@ Refused = Callable[..., str]
         (["aa", "-f", f"a@{'1' * 5000}"], ["invalid script weight"]),
         (["aa", "--workload", "/none"], ['could not read workload "/none/workload.toml"']),
     ],
+    3,
 )
 def test_a_wrong_question_is_refused_with_what_is_accepted(
     refused: Refused, arguments: list[str], expected: list[str]

@@ -112,6 +112,7 @@ def server() -> Iterator[Endpoint]:
                 cluster.stop()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_server_is_loaded_replaced_when_asked_and_otherwise_left_alone(server: Endpoint) -> None:
     target = conninfo_of(server)

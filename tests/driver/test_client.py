@@ -26,6 +26,7 @@ from steelyard.driver.plan import (
 )
 from steelyard.model.errors import DriverError
 from steelyard.model.secrets.secret import Secret
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -48,7 +49,7 @@ def _drive(plan: DrivePlan, *slices: SliceRequest) -> list[SliceAnswer]:
         return list(driver.run(slices))
 
 
-@pytest.mark.parametrize("mode", ["simple", "extended", "prepared"])
+@thinned("mode", ["simple", "extended", "prepared"], 1)
 def test_every_mode_does_the_work_of_tpcb_like_exactly_as_often_as_counted(
     server: Server, mode: QueryMode
 ) -> None:

@@ -20,6 +20,7 @@ def _drive(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_json_is_one_object_with_what_scripts_depend_on(server: Server) -> None:
     load = ["-b", "select-only@3", "-b", "simple-update", "-c", "2", "-T", "0.3", "--json"]
@@ -37,6 +38,7 @@ def test_json_is_one_object_with_what_scripts_depend_on(server: Server) -> None:
     assert counted["select-only"] > counted["simple-update"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_scripts_are_numbered_in_the_order_of_the_command_line_as_by_pgbench(
     server: Server, tmp_path: Path

@@ -32,6 +32,7 @@ def _drive(
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.long
 def test_by_count_every_client_executes_so_often(server: Server) -> None:
     summary, _ = _drive(server, "-b", "select", "-c", "3", "-j", "2", "-t", "7")
     assert (summary["transactions"], summary["failed"]) == (21, 0)
@@ -112,6 +113,7 @@ def test_a_part_of_the_connections_being_lost_is_exit_status_2_as_pgbenchs(
     assert done.returncode == 2
 
 
+@pytest.mark.long
 def test_an_aborted_client_ends_the_load_where_that_is_wanted(
     server: Server, tmp_path: Path
 ) -> None:
@@ -137,6 +139,7 @@ def test_an_aborted_client_ends_the_load_where_that_is_wanted(
     assert "57P01" in summary["aborted"]
 
 
+@pytest.mark.long
 def test_the_scale_of_built_in_scripts_is_that_of_the_tables(server: Server) -> None:
     summary, said = _drive(server, "-s", "7", "-b", "tpcb-like", "-t", "40")
     assert "scale option ignored, using count from pgbench_branches table (1)" in said
@@ -196,6 +199,7 @@ def test_ctrl_c_cancels_what_the_server_does(server: Server, tmp_path: Path) -> 
     interrupt_stuck_load(server, server.conninfo, tmp_path)
 
 
+@pytest.mark.long
 def test_what_does_not_go_together_is_wrong_usage(server: Server) -> None:
     for words in (
         ["-t", "5", "-T", "5"],

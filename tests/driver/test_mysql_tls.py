@@ -72,12 +72,13 @@ def test_the_greeting_is_in_plain_text_and_all_else_encrypted(
         assert double.encrypted[-1] is False
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("words", "said"),
     [
         ("ssl-mode=verify_ca&ssl-ca={}/other.pem", "signed by none of the trusted ones"),
         ("ssl-mode=verify_identity&ssl-ca={}/ca.pem", "does not match host name"),
     ],
+    1,
 )
 def test_a_server_that_is_not_believed_gets_no_proof(
     signer: Certified, files: Path, tmp_path: Path, words: str, said: str
@@ -91,6 +92,7 @@ def test_a_server_that_is_not_believed_gets_no_proof(
         assert double.answers == []
 
 
+@pytest.mark.long
 def test_encryption_that_is_required_is_not_given_up() -> None:
     with Double().running() as double:
         refused = called(double.uri("ssl-mode=required"), "-t", "1")
@@ -99,7 +101,7 @@ def test_encryption_that_is_required_is_not_given_up() -> None:
         assert called(double.uri(), "-t", "1").returncode == 0
 
 
-@pytest.mark.parametrize("words", ["ssl-mode=disabled", "", "ssl-mode=required"])
+@thinned("words", ["ssl-mode=disabled", "", "ssl-mode=required"], 1)
 def test_the_password_itself_goes_to_no_server_that_was_not_verified(
     encrypts: ssl.SSLContext, words: str
 ) -> None:

@@ -205,6 +205,7 @@ def _taken(server: Server) -> list[str]:
     return [row[0] for row in rows]
 
 
+@pytest.mark.long
 def test_scripts_do_what_they_do_in_pgbench(seen: Server, tmp_path: Path) -> None:
     for name, (modes, text) in SAME.items():
         script = tmp_path / "same.sql"

@@ -14,6 +14,7 @@ import pytest
 from driver.pooling import KEEPS_STATEMENTS, Pooler, pooling
 from driver.served import Server
 from driver.stuck import interrupt_stuck_load
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -33,7 +34,7 @@ def _drive(pooler: Pooler, *words: str) -> tuple[dict[str, Any], str]:
     return json.loads(done.stdout), done.stderr
 
 
-@pytest.mark.parametrize("mode", ["simple", "extended"])
+@thinned("mode", ["simple", "extended"], 1)
 def test_more_clients_than_connections_do_all_the_work(
     server: Server, pooler: Pooler, mode: str
 ) -> None:
@@ -57,6 +58,7 @@ def test_prepared_statements_are_kept_or_their_loss_is_said(server: Server, pool
         assert "HINT:  Prepared statements are lost between transactions" in said
 
 
+@pytest.mark.long
 def test_a_statement_that_another_run_prepared_is_never_executed(
     server: Server, tmp_path: Path
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_connection_for_each_transaction_costs_the_server_none(
     assert server.one(f"{own} AND pid <> pg_backend_pid()") <= 2
 
 
+@pytest.mark.long
 def test_a_load_that_is_given_up_is_cancelled_through_it(
     server: Server, pooler: Pooler, tmp_path: Path
 ) -> None:

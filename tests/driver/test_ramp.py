@@ -55,6 +55,7 @@ def test_the_rate_that_was_kept_up_with_lies_below_every_step_that_fell_behind()
     assert summarize_ramp((5,), [good], 1.0).kept_up is None, "no latency is no proof"
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_server_that_sleeps_falls_behind_where_it_must(server: Server, tmp_path: Path) -> None:
     script = tmp_path / "nap.sql"

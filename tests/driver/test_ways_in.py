@@ -20,6 +20,7 @@ from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
+from thinned import thinned
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ def test_ipv6_is_a_host_like_others() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("user", ["scram_user", "md5_user", "cleartext_user"])
+@thinned("user", ["scram_user", "md5_user", "cleartext_user"], 1)
 def test_every_password_method_takes_the_password_of_the_file(
     server: Server, user: str, tmp_path: Path
 ) -> None:

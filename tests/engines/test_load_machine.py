@@ -18,6 +18,7 @@ from steelyard.model.errors import ServerError
 __all__ = ["server"]
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_they_are_gone_when_it_returns_and_another_sessions_number_is_spared(
     server: Server,

@@ -106,6 +106,7 @@ def test_an_owner_file_cannot_lead_the_cleaning_elsewhere(
     assert precious.is_dir()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_servers_of_a_killed_owner_are_killed_by_the_next_start(
     template: Cluster, cluster: Cluster, slot_of: Any, cache: Cache, account: Account, place: Path

@@ -94,6 +94,7 @@ def test_intervals_are_those_of_the_joint_test_over_all_scripts() -> None:
         assert row.high_percent == pytest.approx(100 * np.expm1(interval.high))
 
 
+@pytest.mark.long
 def test_of_thirty_scripts_without_an_effect_one_is_rarely_called_slower_or_faster() -> None:
     draw, alarms, weighings = np.random.default_rng(11), 0, 200
     names = [f"s{n:02}" for n in range(30)]

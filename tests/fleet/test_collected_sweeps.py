@@ -21,6 +21,7 @@ from steelyard.record.record import Record
 from steelyard.record.sweep import SWEEP_FILE, SWEPT_FILE, SweepPlan
 from steelyard.record.verdict import Verdict
 from steelyard.verdict.swept import swept
+from thinned import thinned
 
 Json = dict[str, Any]
 VALUES = ("8", "32", "3000")
@@ -64,6 +65,7 @@ def refusal(sweep: Path, tmp_path: Path) -> str:
     return why
 
 
+@pytest.mark.long
 def test_a_sweep_is_taken_whole_with_pages_made_here(sweep: Path, tmp_path: Path) -> None:
     for folder in (sweep, sweep / "points" / "8"):
         (folder / "report.html").write_text("<script>alert(1)</script>")
@@ -135,7 +137,7 @@ def of_contrast(**values: Any) -> Callable[[Json], Json]:
     return changed
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("by", "said"),
     [
         (lambda told: {**told, "sentences": ["all is faster"]}, "sentences[0]"),
@@ -146,6 +148,7 @@ def of_contrast(**values: Any) -> Callable[[Json], Json]:
         (of_contrast(control_throughput=1.0), "points[0].contrasts[0].control_throughput"),
         (of_point(0, contrasts=[]), "points[0].contrasts"),
     ],
+    1,
 )
 def test_what_does_not_follow_from_the_points_is_refused(
     sweep: Path, tmp_path: Path, by: Callable[[Json], Json], said: str

@@ -120,6 +120,7 @@ def test_pieces_of_every_format_end_in_a_judgement_or_in_our_error(
 NUMBERS = st.floats(5e-324, 1.7e308) | st.floats(0.5, 2) | st.integers(1, 10**40)
 
 
+@pytest.mark.long
 @given(st.lists(st.lists(NUMBERS, min_size=2, max_size=2), min_size=1, max_size=12))
 @settings(max_examples=150)
 def test_numbers_of_every_size_end_so_too(rows: list[list[float]]) -> None:

@@ -94,6 +94,7 @@ def test_an_arm_that_does_not_keep_up_with_its_rate_is_judged(writer: Writer) ->
     assert judgement.comparison.metric.higher_is_better
 
 
+@pytest.mark.long
 @given(
     clients=st.integers(1, 512),
     ms=st.floats(0.2, 50),

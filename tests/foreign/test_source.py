@@ -53,6 +53,7 @@ def test_lines_beyond_the_limit_are_refused_with_their_number() -> None:
     )
 
 
+@pytest.mark.long
 def test_json_may_stand_on_one_long_line() -> None:
     many = ", ".join(["1.5"] * 120_000)
     sheet = sheet_of(f'{{"off": [{many}], "on": [{many}]}}')

@@ -20,6 +20,7 @@ from steelyard.history.trend import (
     trend_of,
 )
 from steelyard.model.errors import UsageError
+from thinned import thinned
 
 Keep = Callable[..., Path]
 
@@ -69,7 +70,7 @@ def test_a_step_is_settled_by_versions_where_they_differ_else_by_its_two_records
     assert step.settled_by.endswith(command)
 
 
-@pytest.mark.parametrize("kind", ["mysql", "mariadb", "sqlserver"])
+@thinned("kind", ["mysql", "mariadb", "sqlserver"], 1)
 @pytest.mark.parametrize("directories", [("", ""), ("/opt/a/bin", "/opt/b/bin")])
 def test_a_step_of_another_engine_is_settled_by_no_study_of_postgresql(
     kind: str, directories: tuple[str, str], keep: Keep, records: Path

@@ -10,6 +10,7 @@ import pytest
 from records.conftest import unpack
 from steelyard.history.index import read_history
 from steelyard.history.verify import verified
+from thinned import thinned
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize(("file", "kind", "keys", "odd"), ODD, ids=[str(one[2]) for one in ODD])
+@thinned(("file", "kind", "keys", "odd"), ODD, 1, ids=[str(one[2]) for one in ODD])
 def test_a_record_that_does_not_hold_together_hides_no_other(
     two: Path, file: str, kind: str, keys: tuple[str, ...], odd: object
 ) -> None:

@@ -154,6 +154,7 @@ def slot() -> Iterator[Slot]:
         yield run.slot(0)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_copy_with_all_of_them_runs_nothing_and_listens_nowhere(
     data: Path, engine: Postgres, slot: Slot

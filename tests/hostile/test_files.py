@@ -29,6 +29,7 @@ from steelyard.model.files.small_file import parse_toml, read_small, read_small_
 from steelyard.reproductions.reproduction import read_reproduction
 from steelyard.study.read import read_study
 from steelyard.workloads.reading.folder import find_workload
+from thinned import thinned
 
 Plant = Callable[[Path], object]
 
@@ -109,7 +110,7 @@ def test_a_description_that_is_no_small_file_is_refused_in_words(
 
 
 @reading
-@pytest.mark.parametrize(
+@thinned(
     "deep",
     [
         "a = " + "[" * 100_000 + "]" * 100_000,
@@ -117,6 +118,7 @@ def test_a_description_that_is_no_small_file_is_refused_in_words(
         ".".join(["a"] * 5000) + " = 1",
         "[" + ".".join(["a"] * 5000) + "]",
     ],
+    1,
     ids=["arrays", "tables", "a dotted key", "a header"],
 )
 def test_a_description_is_no_deeper_than_its_reader(

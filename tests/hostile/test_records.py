@@ -117,6 +117,7 @@ def test_a_site_is_not_made_through_a_link_in_its_folder(
     assert f'will not write into "{site / room}": it is a link to' in called.output
 
 
+@pytest.mark.long
 def test_a_report_that_is_a_link_is_not_published(
     record: Path, victim: Path, steelyard: Call, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_record_that_is_not_of_this_account_alone_is_read_and_not_written(
     assert judged.status == 0, judged.output
 
 
+@pytest.mark.long
 def test_the_latest_link_of_a_study_is_a_name_of_its_record(
     record: Path, steelyard: Call, victim: Path, untouched: Untouched
 ) -> None:
@@ -261,7 +263,7 @@ def test_json_that_no_record_has_is_refused_in_words(record: Path, case: str, na
     assert (len(history.entries), len(history.unread)) == (0, 1)
 
 
-@pytest.mark.parametrize("words", [("report", "records/settings/latest"), ("history",)])
+@thinned("words", [("report", "records/settings/latest"), ("history",)], 1)
 def test_no_command_shows_where_in_the_program_such_json_was_read(
     record: Path, steelyard: Call, words: tuple[str, ...]
 ) -> None:
@@ -272,6 +274,7 @@ def test_no_command_shows_where_in_the_program_such_json_was_read(
     assert "nested deeper than 200 levels" in called.output
 
 
+@pytest.mark.long
 def test_a_forged_verdict_is_named_where_its_page_is_made(record: Path, steelyard: Call) -> None:
     assert "note:" not in steelyard("report", str(record)).output
     verdict = json.loads((record / "verdict.json").read_text())
@@ -283,6 +286,7 @@ def test_a_forged_verdict_is_named_where_its_page_is_made(record: Path, steelyar
     assert "report --rejudge" in called.output
 
 
+@pytest.mark.long
 def test_files_that_never_end_are_not_waited_for(record: Path, steelyard: Call) -> None:
     (record / "verdict.json").unlink()
     os.mkfifo(record / "verdict.json")

@@ -61,6 +61,7 @@ def home(directory: Path) -> Path:
     return directory / "base/1"
 
 
+@pytest.mark.long
 def test_the_copy_is_sound(scrub: Callable[..., Ended], directory: Path) -> None:
     ended = scrub()
     assert (ended.status, "no damage found" in ended.output) == (0, True), ended.output
@@ -215,6 +216,7 @@ def test_a_tablespace_of_another_version_alone_is_named_as_not_read(
     assert "not read: pg_tblspc/16400/PG_18" in ended.output
 
 
+@pytest.mark.long
 def test_a_tablespace_that_leads_back_into_the_directory_is_read_once(
     scrub: Callable[..., Ended], directory: Path
 ) -> None:

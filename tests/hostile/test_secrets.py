@@ -219,7 +219,7 @@ def _data_directory(home: Path) -> Path:
     return data
 
 
-@pytest.mark.parametrize("name", ["PGPASSWORD", "MYSQL_PWD", "SQLCMDPASSWORD", "MY_API_TOKEN"])
+@thinned("name", ["PGPASSWORD", "MYSQL_PWD", "SQLCMDPASSWORD", "MY_API_TOKEN"], 1)
 @pytest.mark.parametrize("target", ["postgres://u@", "mysql://u@", "sqlserver://u@"])
 def test_a_variable_of_the_environment_is_not_shown(
     name: str,
@@ -237,6 +237,7 @@ def test_a_variable_of_the_environment_is_not_shown(
     require_unseen(token, printed, cache, tmp_path)
 
 
+@pytest.mark.long
 def test_a_password_file_and_a_service_file_are_not_shown(
     token: str, run: Run, cache: Path, open_home: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -201,6 +201,7 @@ def _session(address: Endpoint, database: str) -> psycopg.Connection[tuple[objec
     return psycopg.connect(conninfo_of(replace(address, database=database)), autocommit=True)
 
 
+@pytest.mark.long
 def test_a_copy_of_a_directory_has_no_secret_of_its_configuration(
     secretive: Path, token: str, cache: Path
 ) -> None:

@@ -250,6 +250,7 @@ def test_a_server_that_answers_well_and_misbehaves_in_its_backup_is_left(
     assert not (directory / "data" / "PG_VERSION").exists()
 
 
+@pytest.mark.long
 def test_the_last_words_of_a_backup_are_kept_however_many_it_says(open_home: Path) -> None:
     status, words = run_backup(
         choose_account(),

@@ -187,7 +187,7 @@ def test_a_log_that_is_planted_among_the_data_is_not_in_the_servers_logs(
     assert [file for file in run.logs() if file.parent.name == "data"] == []
 
 
-@pytest.mark.parametrize("kind", ["pipe", "link"])
+@thinned("kind", ["pipe", "link"], 1)
 def test_a_lock_file_that_is_none_keeps_nothing_waiting(
     engine: Postgres, data: Path, account: Account, victim: Path, kind: str
 ) -> None:
@@ -240,6 +240,7 @@ def ran_as(data: Path) -> set[str]:
     return {file.read_text().strip() for file in data.glob("ran*")}
 
 
+@pytest.mark.long
 def test_a_library_in_the_data_directory_runs_as_the_account_and_neither_writes_nor_stays(
     engine: Postgres, data: Path, slot: Slot, account: Account, victim: Path, untouched: Guard
 ) -> None:
@@ -273,6 +274,7 @@ def _end(stayed: list[int], account: Account) -> None:
     assert stayed == [] or not account.switched
 
 
+@pytest.mark.long
 def test_a_program_of_a_dump_runs_as_the_account_and_does_not_stay(
     engine: Postgres, slot: Slot, account: Account, open_home: Path
 ) -> None:
@@ -285,6 +287,7 @@ def test_a_program_of_a_dump_runs_as_the_account_and_does_not_stay(
     _end(left_behind(), account)
 
 
+@pytest.mark.long
 def test_a_dump_that_replaces_the_configuration_by_a_link_changes_nothing_beyond_it(
     steelyard: Call, cache: Path, open_home: Path, victim: Path, untouched: Guard
 ) -> None:
@@ -306,6 +309,7 @@ def test_a_dump_that_replaces_the_configuration_by_a_link_changes_nothing_beyond
     assert not holds_secret(cache)
 
 
+@pytest.mark.long
 def test_a_link_to_a_file_of_the_callers_ends_a_weighing_before_anything_is_copied(
     steelyard: Call, data: Path, cache: Path, account: Account, victim: Path, untouched: Guard
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from thinned import thinned
 
 UNUSED = ("numpy", "scipy", "pydantic", "psycopg", "rich", "jinja2", "psutil", "tarfile")
 PRINT_LOADED = "import sys, {module}; print(*(n for n in {names!r} if n in sys.modules))"
@@ -18,7 +18,7 @@ def loaded(module: str, names: tuple[str, ...]) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.parametrize(
+@thinned(
     "module",
     [
         "steelyard.integrity.scrub.scrub",
@@ -26,6 +26,7 @@ def loaded(module: str, names: tuple[str, ...]) -> list[str]:
         "steelyard.integrity.checksum_cost",
         "steelyard.integrity.drill.drill",
     ],
+    1,
 )
 def test_a_module_loads_no_package_before_it_uses_it(module: str) -> None:
     assert loaded(module, UNUSED) == []

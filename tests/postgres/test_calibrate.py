@@ -57,6 +57,7 @@ def test_a_calibration_says_truths_beside_readings(calibrated: Underway) -> None
     assert found["doubled-40"]["estimate_percent"] < found["equal"]["estimate_percent"]
 
 
+@pytest.mark.long
 def test_the_truth_of_stalls_is_their_time_beside_the_controls_own(calibrated: Underway) -> None:
     """How rare they are comes of the pilot; on a machine whose speed has changed since, their
     truth is another than what was asked for, and is told."""

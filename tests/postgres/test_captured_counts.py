@@ -49,6 +49,7 @@ def server() -> Iterator[Endpoint]:
         yield instance.address
 
 
+@pytest.mark.long
 def test_counted_statements_are_driven_with_values_of_their_columns(
     server: Endpoint, tmp_path: Path
 ) -> None:

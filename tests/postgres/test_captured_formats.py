@@ -19,6 +19,7 @@ from postgres.test_captured_languages import captured, shown, work
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.capturing.logs.csvlog import COLUMNS
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -154,7 +155,7 @@ WRITERS: dict[str, Callable[[Logs], bytes]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("writer", list(WRITERS))
+@thinned("writer", list(WRITERS), 4)
 def test_every_form_of_a_log_is_captured_as_csvlog_is(
     logs: Logs, tmp_path: Path, writer: str
 ) -> None:

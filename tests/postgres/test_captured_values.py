@@ -191,6 +191,7 @@ def test_cut_values_and_failures_of_a_real_server_are_left_out_by_name(
         assert captured["statements_share"] + sum(shares) == pytest.approx(1)
 
 
+@pytest.mark.long
 def test_what_a_server_cannot_prepare_is_left_out_by_name(server: Original, tmp_path: Path) -> None:
     log = tmp_path / "theirs.log"
     stamp = "2026-11-27 10:00:00.000 UTC [5] LOG:  duration: 1 ms  execute S_1: "
@@ -218,6 +219,7 @@ def test_what_a_server_cannot_prepare_is_left_out_by_name(server: Original, tmp_
     assert driven["errors"] == {}
 
 
+@pytest.mark.long
 def test_reads_that_fail_are_executed_once_and_left_out_or_refused(
     server: Original, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def number_in(text: str, pattern: str) -> float:
     return float(found[1])
 
 
+@pytest.mark.long
 def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
     pgbench: Pgbench, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_summary_progress_and_log_of_one_run_agree_with_its_summary(
     assert mean_us == pytest.approx(1000 * latency_ms, rel=0.02, abs=1)
 
 
+@pytest.mark.long
 def test_intervals_hold_the_transactions_of_the_run(pgbench: Pgbench, tmp_path: Path) -> None:
     text = pgbench("-n", "-S", "-c", "2", "-T", "4", "-l", "--aggregate-interval=1", cwd=tmp_path)
     (log,) = tmp_path.glob("pgbench_log.*")

@@ -73,6 +73,7 @@ def opened(passed: Passing) -> socket.socket:
     return client
 
 
+@pytest.mark.long
 def test_what_is_no_protocol_is_refused_and_others_are_served(passed: Passing) -> None:
     draw = random.Random(5)
     garbage = [
@@ -109,6 +110,7 @@ def test_half_a_message_holds_nobody_up(passed: Passing) -> None:
     assert sum(passed.kinds.values()) == 1
 
 
+@pytest.mark.long
 def test_messages_of_any_length_pass_in_bounded_memory(passed: Passing) -> None:
     process = psutil.Process(passed.process.pid)
     works(passed)
@@ -149,6 +151,7 @@ def test_a_client_that_does_not_read_is_waited_for_without_filling_memory(
     assert ended(passed)["slow"] > 0
 
 
+@pytest.mark.long
 def test_many_connections_at_once_each_do_their_work(passed: Passing) -> None:
     clients = [psycopg.connect(passed.conninfo("postgres"), autocommit=True) for _ in range(150)]
     for number, client in enumerate(clients):
@@ -181,6 +184,7 @@ def test_a_client_that_is_killed_ends_its_session_at_the_server(
     ended(passed)
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_closes_its_clients_and_they_come_back_with_it(
     tmp_path: Path,
 ) -> None:
@@ -214,6 +218,7 @@ def test_a_proxy_that_is_killed_closes_both_ends(instance: Instance, passed: Pas
         connection.execute("SELECT 2")
 
 
+@pytest.mark.long
 def test_without_a_server_nothing_is_begun_and_a_client_is_told_when_it_goes(
     tmp_path: Path,
 ) -> None:

@@ -23,6 +23,7 @@ from steelyard.engines.account import choose_account
 from steelyard.engines.local.processes import EVERY_PROGRAM, programs_inside
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.programs import run
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -146,13 +147,14 @@ def test_a_running_server_is_copied_its_slots_are_named_and_the_copy_is_removed(
     assert list((weighing_cache / "templates").glob("backup-*")) == []
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("words", "said"),
     [
         (("--way", "teleport"), "unknown way"),
         (("-o", "page.pdf"), ".md or .html"),
         (("--new-bindir", "/nowhere"), "no PostgreSQL in directory"),
     ],
+    1,
 )
 def test_wrong_options_are_refused_before_anything_is_copied(
     original: Original, weighing_cache: Path, tmp_path: Path, words: tuple[str, ...], said: str

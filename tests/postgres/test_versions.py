@@ -58,6 +58,7 @@ def look(setup: Setup) -> Inspected:
     return inspect_arms(Question(setup.study, 1), setup, Silent())
 
 
+@pytest.mark.long
 def test_two_versions_are_alike_but_for_what_only_one_of_them_knows(ready: Standing) -> None:
     with ready("versions", "workload.loads=1") as setup:
         changed = {name for name, _, _ in setup.builds.alignment.changed["18"]}

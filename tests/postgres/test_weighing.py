@@ -45,6 +45,7 @@ def whole(start_shared: Callable[..., Underway]) -> Whole:
     return Whole(weighing, weighing.end(), traces)
 
 
+@pytest.mark.long
 def test_a_weighing_ends_well_whatever_its_verdict(whole: Whole) -> None:
     assert whole.status == 0, whole.weighing.said
     [contrast] = whole.answer["contrasts"]
@@ -130,6 +131,7 @@ def test_nothing_is_left_on_the_machine(whole: Whole, weighing_cache: Path) -> N
     assert [x for x in (weighing_cache / "run").iterdir() if x.is_dir()] == []
 
 
+@pytest.mark.long
 def test_a_complete_weighing_is_not_gone_on_with(
     whole: Whole, start: Callable[..., Underway]
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_complete_weighing_is_not_gone_on_with(
 PRELOAD = "arm.settings.shared_preload_libraries=none_such"
 
 
+@pytest.mark.long
 def test_a_server_that_would_not_start_leaves_its_log_in_the_record(
     start: Callable[..., Underway],
 ) -> None:

@@ -122,6 +122,7 @@ def test_keying_times_are_refused_in_slices_by_time_and_nothing_is_loaded(start:
     assert not weighing.record.exists()
 
 
+@pytest.mark.long
 def test_a_few_first_touches_are_weighed_within_seconds(start: Start) -> None:
     work = ("--set", "workload=insert-read", "--set", "workload.options={added = 50}")
     work += ("--set", "workload.scale=20", "--set", "workload.clients=2")

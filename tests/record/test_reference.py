@@ -7,14 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from thinned import thinned
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(
-    ("options", "name"), [((), "record.md"), (("--schema",), "record.schema.json")]
-)
+@thinned(("options", "name"), [((), "record.md"), (("--schema",), "record.schema.json")], 1)
 def test_the_page_on_the_record_and_its_schema_are_generated_from_its_models(
     options: tuple[str, ...], name: str
 ) -> None:

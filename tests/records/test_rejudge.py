@@ -20,6 +20,7 @@ from steelyard.model.errors import RecordError
 from steelyard.record.reader import RecordContents, read_recorded, read_verdict
 from steelyard.record.record import FORMAT, Record
 from steelyard.verdict.rejudge import differences, rejudge
+from thinned import thinned
 
 Unpack = Callable[[str], Path]
 CHANGED = {
@@ -46,7 +47,7 @@ def test_there_are_records_of_every_study() -> None:
     assert len(KEPT) >= 12
 
 
-@pytest.mark.parametrize("name", [name for name in KEPT if name != "lost"])
+@thinned("name", [name for name in KEPT if name != "lost"], 3)
 def test_a_kept_record_is_judged_to_the_verdict_it_holds(name: str, kept: Unpack) -> None:
     directory = kept(name)
     recorded = read_verdict(Record.open(directory))

@@ -21,6 +21,7 @@ from steelyard.report import brief
 from steelyard.report.brief import BREVITIES, write_brief
 from steelyard.report.page import render_page
 from steelyard.report.source import read_source
+from thinned import thinned
 
 Counts = Callable[[list[str], list[int]], list[int]]
 MakeRecord = Callable[..., Path]
@@ -60,7 +61,7 @@ def crowded(directory: Path) -> None:
 
 @needs_browser
 @pytest.mark.browser
-@pytest.mark.parametrize("kind", ["plain", "crowded", "without a verdict"])
+@thinned("kind", ["plain", "crowded", "without a verdict"], 1)
 def test_a_brief_has_at_most_two_pages(record: MakeRecord, counts: Counts, kind: str) -> None:
     arms = ("on", "off", "a" * 200, "d", "e", "f", "g") if kind == "crowded" else ("on", "off")
     effects = (0.024, 0.006, 0.01, -0.02, 0.0, 0.03)

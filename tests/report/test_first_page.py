@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from records.conftest import unpack
 from steelyard.report.answer.first_page import NO_DOUBT, FirstPage, first_page
 from steelyard.report.page import render_page
@@ -87,6 +89,7 @@ def test_a_record_without_a_verdict_claims_nothing(record: MakeRecord, counts: C
     assert dict(page.weighed)["compared"] == "on → off"
 
 
+@pytest.mark.long
 def test_of_several_arms_each_has_its_own_differences(record: MakeRecord, counts: Counts) -> None:
     """A row that names no arm would read as if one arm had what two have."""
     declared = {"off": [["shared_buffers", "128MB", "1GB"]], "third": [["work_mem", "4MB", "64MB"]]}

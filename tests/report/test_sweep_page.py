@@ -11,6 +11,7 @@ from site_browser import Browser
 from steelyard.evaluation.sweep import knee
 from steelyard.record.sweep import Swept, SweptContrast, SweptPoint
 from steelyard.report.sweep_page import render_sweep, write_sweep_page
+from thinned import thinned
 
 VALUES = ("2", "4", "8", "16", "32")
 CONTROL = (900.0, 1700.0, 3000.0, 3150.0, 3200.0)
@@ -87,7 +88,7 @@ def test_a_sweep_of_before_has_its_difference_alone() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 1280])
+@thinned("width", [390, 1280], 1)
 def test_the_page_fits_its_width(tmp_path: Path, width: int) -> None:
     page = write_sweep_page(swept(), tmp_path)
     with Browser(tmp_path / "browser") as browser:

@@ -69,6 +69,7 @@ def sentence(scale: float, *lines: TurnSumsLine, nearer: Mapping[str, float] | N
     return turns.distance_sentence(verdict, choices, "turn").replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.long
 def test_the_page_of_turns_has_its_own_section_in_place_of_slices(page: str) -> None:
     assert headings(page)[4:7] == ["Cause", "Epoch by epoch", "In turns"]
     assert "from the end of one of its checkpoints to the end of the 2nd one after it" in page
@@ -126,6 +127,7 @@ def test_a_curve_of_unlike_cycles_says_that_its_seconds_are_of_other_ages() -> N
     assert turns.other_ages(("on", "off"), {}) == ""
 
 
+@pytest.mark.long
 def test_the_lead_says_that_an_arm_of_nearer_checkpoints_is_measured_as_the_other(
     tmp_path: Path, counts: Counts
 ) -> None:
@@ -139,6 +141,7 @@ def test_the_lead_says_that_an_arm_of_nearer_checkpoints_is_measured_as_the_othe
     assert said in words(page_of(record, counts)).replace("&#39;", "'")
 
 
+@pytest.mark.long
 def test_the_key_of_a_curve_names_its_two_arms_alone(tmp_path: Path, counts: Counts) -> None:
     arms = [{"name": name, "checksums": False} for name in ("off", "again")]
     record, _ = weigh_in_turns(tmp_path, arms=arms)
@@ -171,6 +174,7 @@ def test_epochs_that_do_not_fit_the_page_are_left_out_and_counted(
     assert "7 further epochs are not drawn by the second" in shown
 
 
+@pytest.mark.long
 def test_a_page_of_many_turns_stays_below_two_megabytes(
     weighed: tuple[Path, Verdict], counts: Counts, tmp_path: Path
 ) -> None:

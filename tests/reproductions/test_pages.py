@@ -69,6 +69,7 @@ def test_the_table_of_all_is_what_the_results_say() -> None:
     assert text == reproductions.with_table(text, reproductions.RESULTS), HOW
 
 
+@pytest.mark.long
 def test_the_page_of_all_is_one_screen_with_a_picture_of_what_the_results_say() -> None:
     text = reproductions.README.read_text(encoding="utf-8")
     assert text.count("\n") <= MOST_LINES_OF_A_SCREEN

@@ -20,6 +20,7 @@ from steelyard.report.brief import count_pages
 from steelyard.report.page import write_report
 from steelyard.report.sweep_page import write_sweep_page
 from steelyard.site.pages import build_site
+from thinned import thinned
 
 pytestmark = pytest.mark.browser
 
@@ -84,7 +85,7 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@thinned("scheme", ["light", "dark"], 1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_axe_finds_nothing_serious(
     browser: Browser, axe: str, pages: dict[str, str], kind: str, scheme: str

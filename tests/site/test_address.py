@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from history.made import keep_record
 from steelyard.history.index import History, read_history
 from steelyard.history.question import questions_of
@@ -19,6 +17,7 @@ from steelyard.site.address import (
     report_page,
 )
 from steelyard.site.pages import build_site
+from thinned import thinned
 
 
 def test_names_are_fit_for_addresses_and_differ(history: History) -> None:
@@ -36,7 +35,7 @@ def test_what_belongs_to_a_question_is_called_by_it(history: History) -> None:
         assert question.name in name
 
 
-@pytest.mark.parametrize("letters", [150, 160, 161, 300, 5000])
+@thinned("letters", [150, 160, 161, 300, 5000], 1)
 def test_files_have_names_that_a_file_system_takes(history: History, letters: int) -> None:
     long = f"{'n' * letters}-off-against-on"
     files = {question_file(f"{long}-{digest}") for digest in ("1a2b3c4d", "5e6f7a8b")}

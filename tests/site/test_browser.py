@@ -176,7 +176,7 @@ def test_a_dot_is_reached_by_tab_and_opens_its_report(browser: Browser, site: Pa
     assert "/reports/checksums-2026-03-02T120000Z-" in browser.value("location.href")
 
 
-@pytest.mark.parametrize(("width", "dots"), [(390, 6), (1280, 8)])
+@thinned(("width", "dots"), [(390, 6), (1280, 8)], 1)
 def test_dots_can_be_touched_with_a_finger(
     browser: Browser, site: Path, width: int, dots: int
 ) -> None:
@@ -241,7 +241,7 @@ def with_scripts(records: Path) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@thinned("width", [390, 1280], 1)
 def test_a_comparison_has_both_intervals_in_a_picture_and_a_row_a_script(
     browser: Browser, rich: Path, tmp_path: Path, width: int
 ) -> None:
@@ -269,6 +269,7 @@ def test_a_comparison_has_both_intervals_in_a_picture_and_a_row_a_script(
     assert rows[0][2] == "–"
 
 
+@pytest.mark.long
 def test_a_ratio_that_cannot_be_is_refused_with_the_reasons(browser: Browser, site: Path) -> None:
     other = "versions/2026-03-18T120000Z"
     browser.open(f"{(site / 'compare.html').as_uri()}#a={FIRST}&b={FIRST}", 1280)

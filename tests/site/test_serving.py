@@ -173,6 +173,7 @@ def test_it_only_reads(unchanged: SiteServer, method: str) -> None:
     assert ask(unchanged, "/", method=method) == 501
 
 
+@pytest.mark.long
 def test_a_record_that_comes_is_on_the_next_page(
     server: SiteServer, keep: Keep, told: list[str]
 ) -> None:

@@ -10,12 +10,13 @@ import pytest
 
 from story.asked import study_of
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("changes", "counts"),
     [
         ({"budget": {"measuring": "60s"}}, True),  # what an inconclusive verdict says to type
@@ -27,6 +28,7 @@ Weigh = Callable[..., Facts]
         ({"settings": {"work_mem": "8MB"}}, False),
         ({"arms": [{"name": "off", "checksums": False, "settings": {"jit": "off"}}]}, False),
     ],
+    2,
 )
 def test_another_attempt_is_one_at_the_same_question_however_much_it_measures(
     tmp_path: Path, weigh_in: Weigh, changes: Facts, *, counts: bool
@@ -38,6 +40,7 @@ def test_another_attempt_is_one_at_the_same_question_however_much_it_measures(
     assert ("weighed before" in names) is counts
 
 
+@pytest.mark.long
 def test_a_script_that_was_edited_asks_another_question(tmp_path: Path, weigh_in: Weigh) -> None:
     class Scripted(ScriptedWorld):
         def environment(self) -> Mapping[str, Any]:

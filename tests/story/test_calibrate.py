@@ -173,6 +173,7 @@ def test_the_page_answers_what_the_machine_can_be_trusted_for(
     assert "3 % done twice −2.91 %" in shown
 
 
+@pytest.mark.long
 def test_a_calibration_repeated_is_no_further_attempt_at_anything(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_calibration_repeated_is_no_further_attempt_at_anything(
         assert "weighed before" not in [t["name"] for t in verdict["contrasts"][0]["threats"]]
 
 
+@pytest.mark.long
 def test_each_weighing_of_equal_arms_is_a_line_of_the_ledger_and_no_other_is(
     tmp_path: Path, weigh_in: Weigh, ledger: Path
 ) -> None:
@@ -209,6 +211,7 @@ def unbalanced(directory: Path) -> ScriptedWorld:
     return world
 
 
+@pytest.mark.long
 def test_a_balance_that_is_off_invalidates_every_later_weighing_until_a_new_ledger_is_begun(
     tmp_path: Path, weigh_in: Weigh, ledger: Path
 ) -> None:
@@ -239,6 +242,7 @@ def test_a_balance_that_is_off_invalidates_every_later_weighing_until_a_new_ledg
     assert after["contrasts"][0]["verdict"] != "invalid"
 
 
+@pytest.mark.long
 def test_another_machine_is_not_blamed(tmp_path: Path, weigh_in: Weigh, ledger: Path) -> None:
     class Elsewhere(ScriptedWorld):
         def environment(self) -> Any:
@@ -252,6 +256,7 @@ def test_another_machine_is_not_blamed(tmp_path: Path, weigh_in: Weigh, ledger: 
     assert verdict["ledger"]["weighings"] == 1
 
 
+@pytest.mark.long
 def test_an_interrupted_weighing_tells_what_it_has_and_goes_on_to_tell_the_rest_once(
     tmp_path: Path, weigh_in: Weigh, ledger: Path
 ) -> None:

@@ -18,6 +18,7 @@ from story.noop.engine import NoopInstance
 from story.noop.own_time import OWN_TIME
 from story.scripted import ScriptedWorld
 from story.scripted_device import DeviceWorld, Requests
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -35,6 +36,7 @@ def layout_of(tmp_path: Path, record: str = "record") -> tuple[str, str]:
     return plan["layout"], plan["layout_why"]
 
 
+@pytest.mark.long
 def test_the_layout_that_is_chosen_and_why_stand_in_the_plan(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -68,7 +70,7 @@ def test_data_that_turn_out_beyond_memory_are_weighed_in_turns_and_it_is_said(
     assert "--set layout=turns" in (refused.value.hint or "")
 
 
-@pytest.mark.parametrize("layout", ["slices", "cycles"])
+@thinned("layout", ["slices", "cycles"], 1)
 def test_a_length_that_is_of_another_layout_is_said_before_anything_is_loaded(
     writing: ScriptedWorld, weigh_in: Weigh, layout: str
 ) -> None:
@@ -77,7 +79,7 @@ def test_a_length_that_is_of_another_layout_is_said_before_anything_is_loaded(
     assert any("budget.cycles = 40 min" in note for note in watcher.notes) == (layout == "slices")
 
 
-@pytest.mark.parametrize(("speed_of_off", "layout"), [(4000.0, "cycles"), (8000.0, "turns")])
+@thinned(("speed_of_off", "layout"), [(4000.0, "cycles"), (8000.0, "turns")], 1)
 def test_write_back_that_the_pilot_sees_shared_is_parted_by_turns(
     speed_of_off: float, layout: str, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def epochs_of(tmp_path: Path) -> list[Facts]:
     return [x for x in lines(tmp_path, "telemetry.jsonl") if x["type"] == "epoch"]
 
 
+@pytest.mark.long
 def test_equal_arms_read_zero_and_a_slower_one_its_loss(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_only_the_arm_under_load_is_awake(
     assert not any(one.suspended for one in writing.running_arms.values())
 
 
+@pytest.mark.long
 def test_every_arm_takes_one_slice_in_each_block(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -92,6 +94,7 @@ def test_an_arm_is_measured_from_the_begin_of_a_checkpoint_to_the_begin_of_the_s
             assert end - start == pytest.approx(2 * 15 * S, abs=2 * slice_ns)
 
 
+@pytest.mark.long
 def test_own_time_leaves_out_the_slices_of_the_others(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -108,6 +111,7 @@ def test_own_time_leaves_out_the_slices_of_the_others(
             assert window["starts_ns"][0] == sum(x["end_ns"] - x["start_ns"] for x in before)
 
 
+@pytest.mark.long
 def test_an_arm_that_is_through_stays_in_the_blocks_until_the_last_one_is(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -172,6 +176,7 @@ def test_checkpoints_of_one_arm_by_a_clock_that_is_not_scaled_make_the_verdict_i
     assert fatal(verdict) == {"clock ahead of own time"}
 
 
+@pytest.mark.long
 def test_checkpoints_that_are_seen_seconds_late_cut_cycles_in_the_middle(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:
@@ -184,6 +189,7 @@ def test_checkpoints_that_are_seen_seconds_late_cut_cycles_in_the_middle(
     assert fatal(verdict) == {"cycles cut"}
 
 
+@pytest.mark.long
 def test_a_lost_arm_is_an_outcome_and_leaves_nothing_suspended(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -213,6 +219,7 @@ def test_a_budget_that_is_too_short_says_what_it_takes(
         assert "--budget" in (short.value.hint or "")
 
 
+@pytest.mark.long
 def test_an_interrupted_weighing_goes_on_with_the_epoch_that_was_torn(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -252,6 +259,7 @@ def test_what_it_takes_is_said_before_it_begins_and_progress_names_what_is_done(
     assert all(left is None or left >= 0 for left in watcher.seconds_left)
 
 
+@pytest.mark.long
 def test_the_sentence_says_what_the_interval_rests_on(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:
@@ -259,6 +267,7 @@ def test_the_sentence_says_what_the_interval_rests_on(
     assert "8 epochs in cycles, a checkpoint every" in json.dumps(verdict["sentence"])
 
 
+@pytest.mark.long
 def test_an_arm_that_cannot_be_held_still_is_named_and_nothing_is_left_suspended(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -309,7 +318,7 @@ def continuous(writing: ScriptedWorld) -> ScriptedWorld:
     return writing
 
 
-@pytest.mark.parametrize("layout", ["cycles", "turns"])
+@thinned("layout", ["cycles", "turns"], 1)
 def test_servers_that_checkpoint_all_the_time_are_measured_at_one_age_for_one_time(
     continuous: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, layout: str
 ) -> None:

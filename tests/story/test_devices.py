@@ -121,6 +121,7 @@ def test_where_no_device_is_to_be_seen_the_reason_is_told(
     assert not any("devices" in turn["seconds"] for turn in turns_of(tmp_path))
 
 
+@pytest.mark.long
 def test_an_older_record_without_these_is_read_and_tells_nothing_of_devices(
     world: DeviceWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def _without_devices(value: Any) -> Any:
     return value
 
 
+@pytest.mark.long
 def test_in_cycles_every_slice_has_its_own_and_so_has_the_contrast(
     world: DeviceWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

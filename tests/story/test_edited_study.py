@@ -12,6 +12,7 @@ import pytest
 from steelyard.model.errors import UsageError
 from story.asked import Watcher
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Weigh = Callable[..., dict[str, Any]]
 EDITS = {
@@ -39,7 +40,7 @@ def record(tmp_path: Path, weigh_in: Weigh) -> Path:
     return tmp_path / "record"
 
 
-@pytest.mark.parametrize("edit", EDITS)
+@thinned("edit", EDITS, 1)
 def test_it_is_refused_once_its_study_was_edited(
     tmp_path: Path, record: Path, weigh_in: Weigh, edit: str
 ) -> None:

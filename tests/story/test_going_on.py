@@ -14,6 +14,7 @@ from steelyard.record.record import Record
 from steelyard.running.measuring import settling
 from story.asked import Watcher, lines, study_of
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -79,6 +80,7 @@ def test_a_weighing_that_goes_on_after_it_was_given_up_and_judged_says_so(
     assert "looked at before its end" in {threat["name"] for threat in contrast["threats"]}
 
 
+@pytest.mark.long
 def test_an_open_ended_weighing_is_extended_until_it_is_settled_and_no_look_counts_against_it(
     tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +227,7 @@ def interrupted_after(epoch: int) -> Watcher:
     return Interrupting()
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("changes", "said"),
     [
         ({"files": {"script scripted": "07he5"}}, 'script "scripted" is not what it was'),
@@ -239,6 +241,7 @@ def interrupted_after(epoch: int) -> Watcher:
             'the build of arm "off" is another one: its version was "18.4", is "18.5"',
         ),
     ],
+    1,
 )
 def test_a_weighing_is_not_resumed_with_other_work_than_it_began_with(
     tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str
@@ -256,12 +259,13 @@ def test_a_weighing_is_not_resumed_with_other_work_than_it_began_with(
     assert verdict["contrasts"][0]["epochs"] == 10
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("changes", "said"),
     [
         ({"machine": {"hostname": "there"}}, "hostname was here, is there"),
         ({"steelyard": {"version": "1.1"}}, "Steelyard was 1.0, is 1.1"),
     ],
+    1,
 )
 def test_a_sitting_elsewhere_is_a_doubt_to_the_end(
     tmp_path: Path, weigh_in: Weigh, changes: Facts, said: str

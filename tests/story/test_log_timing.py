@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from steelyard.engines.engine import Settings
 from story.asked import study_of
 from story.noop.engine import NoopEngine
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Weigh = Callable[..., dict[str, Any]]
 
@@ -37,7 +36,7 @@ def given(world: ScriptedWorld) -> set[str]:
     return {one.get("time_log", "as it is") for one in starts}
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("control", "arm", "seen"),
     [
         ({}, {}, {"on"}),
@@ -45,6 +44,7 @@ def given(world: ScriptedWorld) -> set[str]:
         ({}, {"settings": {"time_log": "off"}}, {"as it is", "off"}),
         ({}, {"telemetry": False}, {"as it is"}),
     ],
+    1,
 )
 def test_the_log_is_timed_in_every_arm_or_as_the_arms_say(
     tmp_path: Path, weigh_in: Weigh, control: Any, arm: Any, seen: set[str]

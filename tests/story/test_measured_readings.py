@@ -18,6 +18,7 @@ from steelyard.telemetry.host import HostSample
 from story.asked import cycles_study, lines
 from story.noop.engine import NoopInstance
 from story.scripted import ScriptedHost, ScriptedWorkload, ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -77,7 +78,7 @@ def of_its_own_age(world: WorkingWorld) -> None:
     )
 
 
-@pytest.mark.parametrize("layout", ["slices", "turns", "cycles"])
+@thinned("layout", ["slices", "turns", "cycles"], 1)
 def test_what_is_read_of_the_measured_slices_is_of_no_others(
     world: WorkingWorld, weigh_in: Weigh, tmp_path: Path, layout: str
 ) -> None:
@@ -106,7 +107,7 @@ def test_what_is_read_of_the_measured_slices_is_of_no_others(
     assert all(us >= 0 for both in parts.values() for us in both)
 
 
-@pytest.mark.parametrize("layout", ["slices", "turns", "cycles"])
+@thinned("layout", ["slices", "turns", "cycles"], 1)
 def test_memory_that_servers_fill_and_give_back_as_they_stop_is_nearly_full(
     tmp_path: Path, weigh_in: Weigh, monkeypatch: pytest.MonkeyPatch, layout: str
 ) -> None:

@@ -70,6 +70,7 @@ def test_every_server_stands_under_the_cap_with_its_files_evicted_before(
     assert "memory_refaults_per_transaction" in {one["metric"] for one in verdict["causes"]}
 
 
+@pytest.mark.long
 def test_what_stayed_in_the_page_cache_is_kept_and_a_doubt_in_cycles_too(
     world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -145,6 +146,7 @@ def test_more_than_the_machine_has_is_refused(world: ScriptedWorld, weigh_in: We
         weigh_in(world, study_of(memory="17GB"))
 
 
+@pytest.mark.long
 def test_in_slices_all_arms_at_once_must_fit_and_in_turns_one(
     world: ScriptedWorld, weigh_in: Weigh
 ) -> None:
@@ -296,6 +298,7 @@ def test_an_arm_that_is_killed_before_its_clients_come_is_named(
     assert lost[0].startswith("out of memory: ")
 
 
+@pytest.mark.long
 def test_an_arm_that_is_killed_at_its_cap_in_its_turn_is_named(
     weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
 from steelyard.verdict.rejudge import rejudge
 from story.asked import Watcher
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Facts = dict[str, Any]
 Weigh = Callable[..., Facts]
@@ -55,7 +54,7 @@ def changed_in(verdict: Facts) -> list[str]:
     return [each["seen"] for each in contrast["threats"] if each["name"] == "machine changed"]
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("changes", "words"),
     [
         ({}, []),
@@ -83,6 +82,7 @@ def changed_in(verdict: Facts) -> list[str]:
             ["the load driver is another build of Steelyard 1.0"],
         ),
     ],
+    1,
 )
 def test_what_is_otherwise_is_a_doubt_of_the_verdict(
     tmp_path: Path, weigh_in: Weigh, changes: Mapping[str, Any], words: list[str]

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from steelyard.record.epoch import OtherLoadLine
 from steelyard.record.reader import read_recorded
 from steelyard.record.record import Record
@@ -15,6 +13,7 @@ from steelyard.study.study import Study
 from steelyard.verdict.rejudge import rejudge
 from story.asked import cycles_study, lines, study_of
 from story.scripted import ScriptedWorld
+from thinned import thinned
 
 Weigh = Callable[..., dict[str, Any]]
 OTHER = OtherLoadLine(pid=4711, command="weigh checksums")
@@ -26,13 +25,14 @@ def named(contrasts: list[dict[str, Any]]) -> list[str]:
     return [one["seen"] for one in every if one["name"] == "another weighing"]
 
 
-@pytest.mark.parametrize(
+@thinned(
     "study",
     [
         study_of(),
         cycles_study(),
         cycles_study(layout="turns", budget={"turns": "60m", "epochs": 8}),
     ],
+    1,
     ids=["slices", "cycles", "turns"],
 )
 def test_a_second_weighing_is_in_every_epoch_it_ran_beside_and_in_the_verdict(

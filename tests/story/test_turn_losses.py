@@ -169,7 +169,7 @@ class Killed(BaseException):
     """What kill -9 is to the code: no handler of ours sees it."""
 
 
-@pytest.mark.parametrize("upkeep", ["restore", "carry"])
+@thinned("upkeep", ["restore", "carry"], 1)
 def test_an_arm_that_was_lost_before_a_weighing_was_killed_stays_lost(
     make: MakeWorld, make_slow: MakeWorld, weigh_in: Weigh, tmp_path: Path, upkeep: str
 ) -> None:

@@ -89,6 +89,7 @@ def test_turns_of_a_log_that_bursts_after_each_checkpoint_are_long_enough_and_ta
     assert took_ns <= 1.05 * len(turns) * planned["turn_ns"]
 
 
+@pytest.mark.long
 def test_what_was_told_holds_what_an_epoch_takes_beside_its_load(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +154,7 @@ def test_the_forecast_says_what_further_turns_take(
     assert epochs >= 1
 
 
+@pytest.mark.long
 def test_a_turn_that_begins_within_a_cycle_has_no_whole_cycles_and_is_cut_off(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -219,6 +221,7 @@ def age_ns(turn: Facts) -> int:
     return phases["warm up"] + phases["wait for a checkpoint"]
 
 
+@pytest.mark.long
 def test_arms_of_unlike_cycles_are_measured_at_the_same_age_and_for_the_same_time(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_pool_that_fills_slowly_is_not_level_and_is_told_by_the_turns_themselv
     assert "blocks read per transaction of off fell from" in told["seen"]
 
 
+@pytest.mark.long
 def test_a_pool_that_is_full_before_it_is_measured_is_level(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_checkpoint_that_ends_after_a_second_did_is_the_next_seconds(
             assert (turn.end, turn.cycles) == ("cycles", 2)
 
 
+@pytest.mark.long
 def test_a_turn_that_waits_for_a_further_end_is_bounded_all_the_same(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -184,6 +185,7 @@ def test_the_reading_of_an_epoch_is_the_ratio_of_work_per_second_over_whole_cycl
     assert all(abs(percent - 10) < 1.5 for percent in by_distance.values())
 
 
+@pytest.mark.long
 def test_a_weighing_killed_in_a_turn_loses_that_turn_and_no_other(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:
@@ -219,6 +221,7 @@ def test_a_weighing_killed_in_a_turn_loses_that_turn_and_no_other(
     )
 
 
+@pytest.mark.long
 def test_an_arm_that_crashes_in_its_turn_did_no_work_and_the_other_has_its_own(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -243,6 +246,7 @@ def test_an_arm_that_crashes_in_its_turn_did_no_work_and_the_other_has_its_own(
     assert "an arm crashed" in [t["name"] for t in verdict["contrasts"][0]["threats"]]
 
 
+@pytest.mark.long
 def test_an_arm_that_never_checkpoints_is_measured_for_the_longest_turn(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -300,6 +304,7 @@ def test_a_budget_that_holds_the_arms_own_distance_leaves_it(
     assert Record(tmp_path / "record").read("plan.json")["turns"]["time_scale"] == 1
 
 
+@pytest.mark.long
 def test_a_budget_that_does_not_brings_all_arms_checkpoints_nearer_alike(
     writing: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:
@@ -339,6 +344,7 @@ def test_every_phase_of_a_turn_is_told_with_the_time_left_of_the_whole_weighing(
         assert after <= before + 0.2 * took_s
 
 
+@pytest.mark.long
 def test_the_time_left_counts_each_arms_turns_by_its_own(
     writing: ScriptedWorld, weigh_in: Weigh
 ) -> None:

@@ -55,6 +55,7 @@ def test_files_are_put_back_and_only_the_arm_without_checksums_is_switched(
     assert world.written_back == 1  # after the clones; what was put back is next to nothing
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_plan_and_another_seed_another(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:
@@ -300,6 +301,7 @@ def test_a_report_and_every_file_of_the_record_are_there(
     assert expected <= {file.name for file in (tmp_path / "record").iterdir()}
 
 
+@pytest.mark.long
 def test_an_open_ended_weighing_goes_past_its_plan_until_it_is_decided(
     world: ScriptedWorld, weigh_in: Weigh, tmp_path: Path
 ) -> None:

@@ -114,6 +114,7 @@ def _outside(tree: Any, *suffixes: str) -> Iterator[tuple[str, str]]:
             yield path, text
 
 
+@pytest.mark.long
 def test_no_stage_imports_a_client_library_or_an_adapter(tree: Any) -> None:
     own = [(path, text) for path, text in tree.ending(".py") if path.startswith(PACKAGE)]
     found = [m for p, t in own for m in client_library_imports(p, t)]

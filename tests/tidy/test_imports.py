@@ -114,6 +114,7 @@ def test_the_rule_sees_a_circle() -> None:
     assert circle_of({"a": ["b"], "b": []}) == []
 
 
+@pytest.mark.long
 def test_nothing_is_imported_by_star_and_no_exception_is_swallowed(tree: Any) -> None:
     found = [m for path, text in tree.ending(".py") for m in forbidden_constructs(path, text)]
     assert not found, "\n" + "\n".join(found)

@@ -39,6 +39,7 @@ def lock_addresses(path: str, text: str) -> Iterator[str]:
             yield f"{path}:{number}: {line} is not used here; use the index's canonical name"
 
 
+@pytest.mark.long
 def test_no_file_holds_what_should_have_gone(tree: Any) -> None:
     files = [(path, text) for path, text in tree.ending(*TEXT) if path not in EXEMPT]
     found = [m for path, text in files for m in leftovers(path, text)]

@@ -12,6 +12,7 @@ import pytest
 
 from records.conftest import unpack
 from steelyard.cli.commands import COMMANDS, module_of
+from thinned import thinned
 
 HEAVY = (
     *("numpy", "scipy", "scipy.stats", "scipy.optimize", "ruptures", "psycopg", "pydantic", "rich"),
@@ -71,7 +72,7 @@ def test_the_version_does_not_load_the_parser() -> None:
     assert loaded(COMMAND, ["steelyard", "--version"], ("typer", *HEAVY)) == set()
 
 
-@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)], ids=" ".join)
+@thinned("arguments", [[], *([name] for name in COMMANDS)], 4, ids=" ".join)
 def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[str]) -> None:
     own = {module_of(name) for name in arguments}
     commands = tuple(module_of(name) for name in COMMANDS)
@@ -79,7 +80,7 @@ def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[
     assert found <= own
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("arguments", "may_load"),
     [
         (["studies"], PARSER),
@@ -111,6 +112,7 @@ def test_a_help_text_loads_no_heavy_module_and_no_other_command(arguments: list[
         (["history", "list", "--records", "no such folder"], PARSER),
         (["site", "-o", "no such folder", "--records", "no such folder"], PARSER | PAGES),
     ],
+    6,
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_command_loads_only_what_it_uses(arguments: list[str], may_load: set[str]) -> None:
@@ -136,7 +138,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return unpack("checksums", folder)
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("arguments", "may_load"),
     [
         (["history", "list", "--records", "{records}"], PARSER),
@@ -146,6 +148,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["judge", "{records}/checksums"], PARSER | {"numpy", "markupsafe"}),
         (["judge", "{records}/numbers.csv", "--unit", "ms"], PARSER | JUDGED),
     ],
+    1,
     ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
 )
 def test_a_command_that_reads_results_loads_only_what_it_uses(
@@ -181,5 +184,6 @@ def test_the_driver_process_loads_no_heavy_module() -> None:
     assert loaded("import steelyard.driver.process", ["process"]) == set()
 
 
+@pytest.mark.long
 def test_the_rule_sees_heavy_modules() -> None:
     assert loaded("import numpy", ["a"]) == {"numpy"}

@@ -18,6 +18,7 @@ from steelyard.telemetry.capacity import Space
 from steelyard.telemetry.devices import Devices
 from steelyard.tuning import probing
 from steelyard.tuning.probing import ProbeRequest, last_probe, probe, save_probe
+from thinned import thinned
 from tuning.probes import figure, found, probe_of, side
 
 QUICK = ProbeRequest(seconds=0.5, ramp_s=0, size_bytes=32 << 20)
@@ -28,6 +29,7 @@ SHOWN = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("fio") is None, reason="there is no fio")
 def test_every_job_has_a_figure_and_nothing_is_left(tmp_path: Path) -> None:
     said: list[str] = []
@@ -282,7 +284,7 @@ def test_a_directory_that_cannot_be_probed_is_refused_before_anything_runs(tmp_p
         probe(tmp_path / "nowhere", QUICK, lambda words: None)
 
 
-@pytest.mark.parametrize(("quota", "worth"), [(None, 4.0), (1.5, 1.5), (0.5, 0.5), (9.0, 4.0)])
+@thinned(("quota", "worth"), [(None, 4.0), (1.5, 1.5), (0.5, 0.5), (9.0, 4.0)], 1)
 def test_a_quota_is_what_fio_may_use(
     monkeypatch: pytest.MonkeyPatch, quota: float | None, worth: float
 ) -> None:

@@ -29,6 +29,7 @@ def differing(first: Path, second: Path) -> list[str]:
     return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
 
 
+@pytest.mark.long
 def test_a_control_file_reads_as_pg_controldata_prints_it(
     engine: Postgres, loaded: Path, call: Call
 ) -> None:
@@ -51,6 +52,7 @@ def test_a_control_file_reads_as_pg_controldata_prints_it(
     assert control["crc_ok"]
 
 
+@pytest.mark.long
 def test_switching_gives_byte_for_byte_what_pg_checksums_gives(
     engine: Postgres, loaded: Path, place: Path, call: Call
 ) -> None:
@@ -66,6 +68,7 @@ def test_switching_gives_byte_for_byte_what_pg_checksums_gives(
         assert differing(ours, theirs) == []
 
 
+@pytest.mark.long
 def test_switching_off_and_on_again_leaves_no_trace(
     engine: Postgres, loaded: Path, place: Path, call: Call
 ) -> None:

@@ -18,6 +18,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -103,7 +104,7 @@ DAMAGE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "statement", "words"), DAMAGE)
+@thinned(("name", "statement", "words"), DAMAGE, 1)
 def test_checks_find_what_is_wrong(
     name: str, statement: str, words: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:

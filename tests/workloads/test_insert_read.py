@@ -71,6 +71,7 @@ def images(probes: Probes) -> list[int]:
     return [one["wal_full_page_images"] for one in probes.values()]
 
 
+@pytest.mark.long
 def test_the_first_touch_of_a_page_logs_it_and_later_ones_do_not(
     engine: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -114,6 +115,7 @@ def test_every_page_of_new_rows_is_logged_once_and_none_differs_from_another(
     assert probes["first_touch"]["wal_full_page_images"] == 10
 
 
+@pytest.mark.long
 def test_compressed_images_of_pages_differ_by_what_is_on_them(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -139,6 +141,7 @@ def test_without_hint_bits_to_set_or_a_checkpoint_before_them_reading_leaves_no_
     assert dirtied == 0 or not options.get("checkpoint", True)
 
 
+@pytest.mark.long
 def test_what_an_epoch_begins_with_is_done_once_and_fills_the_pages_alike(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:

@@ -18,6 +18,7 @@ from steelyard.model.endpoint import Endpoint
 from steelyard.workloads.checks import check, count_work
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -51,7 +52,7 @@ def test_every_job_is_taken_once(style: str, engine18: Postgres, place: Path, se
             assert sum(done.values()) == 8 * EACH
 
 
-@pytest.mark.parametrize("style", ["client", "statement"])
+@thinned("style", ["client", "statement"], 1)
 def test_an_empty_queue_is_no_error(
     style: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -98,6 +99,7 @@ def test_checks_find_jobs_that_were_taken_twice_or_lost(
     assert any(words in text for text in violations), violations
 
 
+@pytest.mark.long
 def test_a_dequeue_without_skip_locked_that_does_not_lock_is_found(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:

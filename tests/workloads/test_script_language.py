@@ -135,6 +135,7 @@ def ask(engine: Postgres, address: Endpoint, file: Path, count: int) -> tuple[in
     return run(engine.account, command)
 
 
+@pytest.mark.long
 def test_expressions_and_random_numbers_are_pgbenchs(
     engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Endpoint]
 ) -> None:
@@ -161,6 +162,7 @@ def test_expressions_and_random_numbers_are_pgbenchs(
     assert differing == {}
 
 
+@pytest.mark.long
 def test_what_pgbench_refuses_is_refused_in_its_words(
     engine18: Postgres, place: Path, pgbench_run: AbstractContextManager[Endpoint]
 ) -> None:

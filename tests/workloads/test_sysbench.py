@@ -30,6 +30,7 @@ from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import script_variables
 from steelyard.workloads.reading.workload import Workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -160,6 +161,7 @@ def test_a_script_draws_rows_as_sysbench_does(test: str, rand: str) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.parametrize("rand", ["special", *(pytest.param(r, marks=LONG) for r in OTHERS)])
 def test_each_script_does_its_work_with_each_distribution_and_passes_the_checks(
@@ -175,6 +177,7 @@ def test_each_script_does_its_work_with_each_distribution_and_passes_the_checks(
             assert (line.rows == 0) == (changes_alone or test == "oltp_write_only"), test
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.skipif(SYSBENCH is None, reason="sysbench is not installed")
 def test_counts_are_those_of_sysbench(engine18: Postgres, place: Path, serve: Serve) -> None:
@@ -211,6 +214,7 @@ def compare(test: str, ours: list[int], theirs: list[int]) -> None:
     assert rows[0] == pytest.approx(rows[1], rel=0.2), (test, rows)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @pytest.mark.skipif(SYSBENCH is None, reason="sysbench is not installed")
 @pytest.mark.parametrize("rand", ["special", *(pytest.param(r, marks=LONG) for r in OTHERS)])
@@ -237,7 +241,7 @@ DAMAGE = [
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(("test", "statement", "words"), DAMAGE)
+@thinned(("test", "statement", "words"), DAMAGE, 1)
 def test_checks_find_rows_that_are_wrong(
     test: str, statement: str, words: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:

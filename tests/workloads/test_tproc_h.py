@@ -132,6 +132,7 @@ def schema_for(engine: Postgres) -> str:
     return "native" if engine.identity.version_number >= 180000 else "hammerdb"
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_all_22_answers_are_those_of_another_database(
     engine: Postgres, place: Path, serve: Serve
@@ -160,6 +161,7 @@ HAMMERDBS = "l_shipdate l_orderkey l_discount l_extendedprice"
 SPECIFIED = "l_orderkey l_partkey l_suppkey l_linenumber"
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_drawn_values_find_rows_and_refreshed_orders_keep_their_lines_until_the_next_epoch(
     engine: Postgres, place: Path, serve: Serve
@@ -260,6 +262,7 @@ def blocks(plan: DrivePlan, count: int) -> list[SliceAnswer]:
         return list(driver.run(requests))
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_query_that_times_out_counts_with_its_limit_in_its_row_and_is_never_dropped(
     engine18: Postgres, place: Path, serve: Serve
@@ -327,6 +330,7 @@ def test_scripts_that_a_study_names_are_drawn() -> None:
     assert study.workload.streams == ()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_most_queries_of_the_study_of_jit_cost_enough_to_be_compiled(
     engine18: Postgres, place: Path, serve: Serve

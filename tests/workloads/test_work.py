@@ -153,6 +153,7 @@ def test_checks_find_what_is_wrong(
     assert any(words in text for text in violations), violations
 
 
+@pytest.mark.long
 def test_payments_that_delete_nothing_are_found_out(
     engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -177,6 +178,7 @@ def test_both_versions_hold_the_same_rows(tproc_c: Workload, engine: Postgres) -
     assert described.digests["order_line"] == "0c66232070c49dd6"
 
 
+@pytest.mark.long
 def test_hammerdbs_delivery_in_sets_does_what_the_specs_loop_does(
     tproc_c: Workload, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -229,6 +231,7 @@ def test_rows_are_frozen_as_they_arrive(
         assert blocks, name
 
 
+@pytest.mark.long
 def test_clients_key_before_and_think_after_a_transaction_where_they_are_asked_to(
     tproc_c: Workload, engine18: Postgres, tmp_path: Path, place: Path, serve: Serve
 ) -> None:

@@ -22,6 +22,7 @@ from steelyard.workloads.checks import check
 from steelyard.workloads.loading.template import template
 from steelyard.workloads.reading.folder import find_workload
 from steelyard.workloads.reading.scripts import script_variables
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 
@@ -82,7 +83,7 @@ def test_new_rows_are_drawn_as_by_ycsbs_skewed_latest() -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("mix", MIXES)
+@thinned("mix", MIXES, 1)
 def test_each_mix_does_its_work_and_passes_the_checks(
     mix: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:
@@ -116,7 +117,7 @@ DAMAGE = [
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(("statement", "words"), DAMAGE)
+@thinned(("statement", "words"), DAMAGE, 1)
 def test_checks_find_values_and_rows_that_are_wrong(
     statement: str, words: str, engine18: Postgres, place: Path, serve: Serve
 ) -> None:

@@ -124,8 +124,8 @@ fn word_of_a_client(text: &str, dialect: Dialect) -> Option<&'static str> {
 const GO: &str =
     "GO is a word of the client sqlcmd: leave it out, for a semicolon ends a statement";
 
-const UNCLEAR: &str =
-    "where the body of this procedure or trigger ends cannot be told: put it between AS BEGIN and END";
+const UNCLEAR: &str = "where the body of this procedure or trigger ends cannot be told: \
+     put it between AS BEGIN and END";
 
 /// Whether anything that a server would be sent stands behind a statement.
 fn is_followed(text: &str, end: usize, dialect: Dialect) -> bool {

@@ -107,6 +107,7 @@ def _totals(name: str, slices: list[SliceTotals]) -> ArmTotals:
     return ArmTotals(name, 0, 8, 1, 1, 1, slices=tuple(slices))
 
 
+@pytest.mark.long
 def test_carry_over_of_a_short_weighing_alarms_at_its_level_and_sees_what_is_there() -> None:
     rng = np.random.default_rng(8)
     alarms = sum(carry_over_check(_log_ratios_of_epochs(rng, 10, 0.0)).alarms for _ in range(300))

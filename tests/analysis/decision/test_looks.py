@@ -11,6 +11,7 @@ from steelyard.analysis.decision.sets import judging_sets, shown_interval
 from steelyard.analysis.decision.sign_flip import confidence_set, plain_subsets, rank
 from steelyard.evaluation.rule import VerdictKind, decide
 from steelyard.study.design import first_look
+from thinned import thinned
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def judged(d: np.ndarray, assignment: tuple[bool, ...], terms: Terms) -> Verdict
     return verdict.kind
 
 
-@pytest.mark.parametrize("epochs", [10, 12])
+@thinned("epochs", [10, 12], 1)
 def test_equal_arms_are_told_apart_in_at_most_five_percent_of_weighings(epochs: int) -> None:
     worlds = 2_000
     rng = np.random.default_rng(epochs)

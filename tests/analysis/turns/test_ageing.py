@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binomtest, permutation_test, spearmanr, theilslopes
 
 from steelyard.analysis.turns.ageing import ALPHA, ageing
+from thinned import thinned
 
 
 @pytest.mark.parametrize("n", [8, 12])
@@ -26,7 +27,7 @@ def test_a_trend_is_seen_and_sized() -> None:
     assert found.change == pytest.approx(theilslopes(d).slope * 11)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@thinned("seed", range(2), 1)
 def test_the_p_value_is_that_of_spearmans_permutations(seed: int) -> None:
     d = np.random.default_rng(seed).normal(0, 1, 10) + 0.2 * np.arange(10)
     expected = permutation_test(

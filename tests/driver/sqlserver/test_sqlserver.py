@@ -100,6 +100,7 @@ def test_unnamed_statements_have_parameters_too() -> None:
         assert (without.text, without.declared) == ("SELECT 1;", "")
 
 
+@pytest.mark.long
 def test_long_requests_and_replies_are_cut_into_packets() -> None:
     with Double(answer=lambda _: tokens.rows("n", *range(3000))).running() as double:
         word = "x" * 9000
@@ -109,7 +110,7 @@ def test_long_requests_and_replies_are_cut_into_packets() -> None:
         assert {len(one.text) for one in double.requests} == {9000 + len("SELECT '';")}
 
 
-@pytest.mark.parametrize("mode", ["simple", "prepared", "extended"])
+@thinned("mode", ["simple", "prepared", "extended"], 1)
 def test_a_row_becomes_variables_in_every_mode(mode: str) -> None:
     with Double().running() as double:
         done = drive(double, "SELECT 7 AS n \\gset\nUPDATE t SET x = :n;", "-t", "2", "-M", mode)
@@ -118,7 +119,7 @@ def test_a_row_becomes_variables_in_every_mode(mode: str) -> None:
         assert last.values == (7,) or last.text == "UPDATE t SET x = 7;"
 
 
-@pytest.mark.parametrize("mode", ["prepared", "extended"])
+@thinned("mode", ["prepared", "extended"], 1)
 def test_a_text_that_looks_like_a_number_stays_a_text(mode: str) -> None:
     """A column of texts would be compared with a number row by row, without its index."""
     row = tokens.table(("n", "code"), (7, "42"))
@@ -128,7 +129,7 @@ def test_a_text_that_looks_like_a_number_stays_a_text(mode: str) -> None:
         assert double.requests[-1].values == (7, "42")
 
 
-@pytest.mark.parametrize("mode", ["simple", "prepared"])
+@thinned("mode", ["simple", "prepared"], 1)
 def test_deadlocks_are_tried_again_until_all_is_done_once(mode: str) -> None:
     turn = itertools.count()
 
@@ -146,7 +147,7 @@ def test_deadlocks_are_tried_again_until_all_is_done_once(mode: str) -> None:
         assert double.rolled_back == done["retries"]  # by the server itself, and none by us
 
 
-@pytest.mark.parametrize(("number", "tried"), [(1222, 3), (3960, 3), (2627, 1)])
+@thinned(("number", "tried"), [(1222, 3), (3960, 3), (2627, 1)], 1)
 def test_only_errors_that_pass_are_tried_again_after_a_rollback(number: int, tried: int) -> None:
     def answer(text: str) -> bytes | None:
         return tokens.error(number, "no") if text.startswith("UPDATE") else None
@@ -193,7 +194,7 @@ def test_who_is_not_let_in_is_told_in_the_servers_words() -> None:
         assert "secret" not in refused.stderr
 
 
-@pytest.mark.parametrize("strict", [False, True])
+@thinned("strict", [False, True], 1)
 def test_encrypted_in_packets_or_from_the_first_byte(
     strict: bool, signer: Certified, tmp_path: Path
 ) -> None:
@@ -209,6 +210,7 @@ def test_encrypted_in_packets_or_from_the_first_byte(
         assert (stopped.returncode, double.signals) == (2, 1)
 
 
+@pytest.mark.long
 def test_a_certificate_that_nobody_vouches_for_is_refused_unless_trusted(
     signer: Certified, tmp_path: Path
 ) -> None:
@@ -223,13 +225,14 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_unless_trusted(
         assert trusted.returncode == 0, trusted.stderr
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("encryption", "words", "said"),
     [
         (2, "trust-server-certificate=yes", "the server does not encrypt"),
         (0, "trust-server-certificate=yes", "the server does not encrypt"),
         (3, "encrypt=disable", "encrypted connections only"),
     ],
+    1,
 )
 def test_a_login_goes_out_only_as_both_sides_agreed(encryption: int, words: str, said: str) -> None:
     with Double(encryption=encryption).running() as double:
@@ -239,6 +242,7 @@ def test_a_login_goes_out_only_as_both_sides_agreed(encryption: int, words: str,
         assert double.logins == []
 
 
+@pytest.mark.long
 def test_what_the_licence_says_and_what_to_think_of_it_stands_on_standard_error() -> None:
     with Double().running() as double:
         done = called(double.uri(), "SELECT 1;", "-t", "1")

@@ -85,6 +85,7 @@ def test_a_change_is_undone_even_with_the_old_size_and_time(
     assert contents(place / "copy") == contents(template)
 
 
+@pytest.mark.long
 def test_a_change_right_after_the_clone_is_seen(
     template: Path, place: Path, account: Account
 ) -> None:

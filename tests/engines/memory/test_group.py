@@ -72,6 +72,7 @@ def test_what_takes_more_than_the_cap_is_killed_and_counted(place: Path, real_ca
     assert (last.oom_kills, last.peak_bytes) == (used.oom_kills, used.peak_bytes)
 
 
+@pytest.mark.long
 def test_page_cache_is_charged_to_the_group_that_reads_it_first(
     place: Path, real_cap: Real
 ) -> None:

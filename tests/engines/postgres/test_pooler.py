@@ -18,6 +18,7 @@ from steelyard.engines.postgres import pooler
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.model.errors import EngineError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -84,7 +85,7 @@ def test_a_crash_ends_the_pooler_too(cluster: Cluster, slot_of: Callable[[int], 
     assert running() <= before
 
 
-@pytest.mark.parametrize("end", ["stop", "crash", "discard"])
+@thinned("end", ["stop", "crash", "discard"], 1)
 @pytest.mark.usefixtures("installed")
 def test_a_pooler_stands_still_with_its_server_and_goes_on_or_ends_with_it(
     end: str, cluster: Cluster, slot_of: Callable[[int], Slot]
@@ -136,6 +137,7 @@ def test_pgpool_has_a_connection_for_each_client_and_leaves_nothing(
     assert shared_memory(own) == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("installed")
 def test_clients_of_pgbouncer_are_encrypted_and_need_the_password_of_this_life(
     cluster: Cluster, slot_of: Callable[[int], Slot]

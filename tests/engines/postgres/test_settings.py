@@ -13,6 +13,7 @@ from steelyard.engines.differences import builds_differ, compare
 from steelyard.engines.engine import Instance, Slot
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.engines.postgres.settings import SETTING_RULES
+from thinned import thinned
 
 pytestmark = pytest.mark.by_version
 
@@ -33,7 +34,7 @@ def _reported(instance: Instance, slot: Slot, settings: dict[str, str]) -> dict[
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("version", ["18", "16"])
+@thinned("version", ["18", "16"], 1)
 def test_what_a_server_computes_from_a_declared_setting_is_derived(
     version: str, home: Path
 ) -> None:

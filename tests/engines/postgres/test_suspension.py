@@ -15,6 +15,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.local.processes import kill, tree
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.engines.postgres.life.cluster import Cluster
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -64,7 +65,7 @@ def test_a_process_that_ran_meanwhile_is_noticed(
     assert running.resume() > 1_000_000  # ns
 
 
-@pytest.mark.parametrize("end", ["stop", "discard", "crash"])
+@thinned("end", ["stop", "discard", "crash"], 1)
 def test_a_suspended_server_can_be_ended(
     end: str, running: Cluster, traces_of: Callable[[Cluster], Traces]
 ) -> None:

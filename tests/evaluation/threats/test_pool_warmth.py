@@ -24,6 +24,7 @@ from steelyard.model.readings import EpochTotals
 from steelyard.model.threat import Observation
 from steelyard.model.turn import Turn
 from steelyard.record.epoch import Epoch
+from thinned import thinned
 
 PAGE = 8192
 LEVEL = [400, 400, 400, 400]
@@ -153,13 +154,14 @@ def _simulated(
 
 
 @pytest.mark.parametrize("trend", [0.0, 0.01, 0.03])
-@pytest.mark.parametrize(
+@thinned(
     "reads",
     [
         ([1.372, 1.366, 1.362, 1.360], [1.372, 1.366, 1.362, 1.360]),
         ([1.370, 1.367, 1.363, 1.359], [1.370, 1.367, 1.363, 1.359]),
         ([1.372, 1.366, 1.362, 1.360], [1.366, 1.366, 1.366, 1.366]),
     ],
+    1,
 )
 def test_a_fall_of_next_to_nothing_takes_no_verdict_away(
     reads: tuple[list[float], list[float]], trend: float

@@ -24,6 +24,7 @@ from steelyard.fleet.load_generators import load_agent as of_agent
 from steelyard.fleet.load_generators.drivers import DriverGroup
 from steelyard.model.errors import DriverError, ServerError
 from steelyard.model.secrets.secret import Secret
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -69,6 +70,7 @@ def _sessions(server: Server) -> int:
     return left
 
 
+@pytest.mark.long
 def test_a_crowd_does_the_same_work_to_the_key_as_one_driver_with_the_same_seed(
     server: Server,
 ) -> None:
@@ -166,7 +168,7 @@ def _in_mid_slice(do: Any, seconds: float = 0.4) -> None:
     timer.start()
 
 
-@pytest.mark.parametrize("name", ["a", "b", "c"])
+@thinned("name", ["a", "b", "c"], 1)
 def test_a_killed_driver_is_named_and_what_it_had_begun_is_ended_in_the_server(
     server: Server, name: str
 ) -> None:
@@ -208,6 +210,7 @@ def test_a_driver_that_stands_still_is_ended_at_its_deadline(
     assert _sessions(server) == 0
 
 
+@pytest.mark.long
 def test_a_driver_that_stands_still_in_a_slice_by_a_count_is_ended_when_it_is_not_heard_of(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

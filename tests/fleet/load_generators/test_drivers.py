@@ -44,6 +44,7 @@ def test_an_arm_on_this_machine_is_refused_to_other_machines(host: str) -> None:
         drivers.start(_plan(host))
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_crowd_is_started_for_each_epoch_and_given_up_at_the_end(server: Server) -> None:
     machines = FarMachines([FarAgent("a"), FarAgent("b")])

@@ -17,6 +17,7 @@ from steelyard.foreign.tables.moments import (
     moments_of,
     times_of_day,
 )
+from thinned import thinned
 
 LAYOUTS = [
     *(
@@ -35,7 +36,7 @@ LAYOUTS = [
 YEARLESS = ["%b %d %H:%M:%S", "%d %b %H:%M:%S"]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@thinned("layout", LAYOUTS, 5)
 @given(
     st.datetimes(datetime(2001, 1, 13), datetime(2068, 12, 1)),
     st.lists(st.integers(1, 50_000), min_size=3, max_size=20),

@@ -182,6 +182,7 @@ def mentioned(sheet: Sheet, name: str) -> bool:
     return name in arms_of(sheet) or any(f'"{name}"' in note for note in sheet.notes)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=2, unique=True),
     st.sampled_from([0, 1, 3]),

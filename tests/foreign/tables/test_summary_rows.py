@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from foreign.reading import arms_of, refusal, sheet_of
 from steelyard.foreign.tables.summary_rows import statistic_of
 from steelyard.model.errors import NumbersError
+from thinned import thinned
 
 RNG = np.random.default_rng(5)
 OFF, ON = RNG.normal(1000, 10, 12), RNG.normal(1030, 10, 12)
@@ -239,7 +240,7 @@ def test_one_column_ends_with_its_mean() -> None:
         assert "is the mean of the rows above it" in refusal(text)
 
 
-@pytest.mark.parametrize("decimals", [0, 1, 3])
+@thinned("decimals", [0, 1, 3], 1)
 def test_measurements_are_hardly_ever_taken_for_statistics(decimals: int) -> None:
     rng, refused = np.random.default_rng(7), 0
     for _ in range(300):

@@ -40,6 +40,7 @@ def table(layout: str, arms: tuple[str, str], words: list[str], by_arm: bool = T
     return "\n".join([",".join(heads), *rows]) + "\n"
 
 
+@pytest.mark.long
 @given(
     st.sampled_from(LAYOUTS),
     st.sampled_from(ARMS),

@@ -317,6 +317,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(data=st.data())
 @settings(max_examples=150)
 def test_whatever_stands_at_any_place_it_is_read_or_refused(data: st.DataObject) -> None:

@@ -242,6 +242,7 @@ def test_a_page_that_could_not_be_written_is_refused_before_anything_is_damaged(
         assert str(page) in str(done.exception)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_drill_that_is_told_to_end_prints_what_it_saw(tmp_path: Path) -> None:
     few = ["--copies", "1", "--trials", "100000", "--recovery", "0", "--json"]

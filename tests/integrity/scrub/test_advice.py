@@ -100,6 +100,7 @@ def test_the_query_of_a_named_relation_is_for_its_own_database() -> None:
     assert look.startswith("in database shop: SET ignore_checksum_failure = on; SELECT ctid, *")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_the_query_finds_every_kind_of_relation_on_a_real_server(
     made: Made, cluster: Cluster
@@ -119,6 +120,7 @@ def test_the_query_finds_every_kind_of_relation_on_a_real_server(
             assert shown == name
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_names_of_databases_are_read_without_a_server(made: Made, cluster: Cluster) -> None:
     with running(made) as alive:

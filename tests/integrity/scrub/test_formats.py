@@ -19,6 +19,7 @@ from steelyard.integrity.checksum_cost import estimate_enabling
 from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import EngineError, UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -137,7 +138,7 @@ def differing(first: bytes, second: bytes) -> set[int]:
     return {at for at, both in enumerate(zip(first, second, strict=True)) if both[0] != both[1]}
 
 
-@pytest.mark.parametrize("state", [2, 3, 7])
+@thinned("state", [2, 3, 7], 1)
 def test_a_state_between_off_and_on_is_said_and_never_guessed(
     made: Made, cluster: Cluster, state: int, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from steelyard.integrity.scrub.outcome import ScrubOutcome, ScrubRequest
 from steelyard.integrity.scrub.scrub import scrub
 from steelyard.model.errors import UsageError
 from steelyard.model.units import format_lsn
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -29,6 +30,7 @@ def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_tablespace_that_is_not_mounted_is_told_and_the_status_is_3(
     made: Made, cluster: Cluster
 ) -> None:
@@ -50,6 +52,7 @@ def test_a_tablespace_that_is_not_mounted_is_told_and_the_status_is_3(
     assert [each["path"] for each in outcome.to_json()["denied"]] == wanted
 
 
+@pytest.mark.long
 def test_a_database_that_may_not_be_entered_is_told_and_the_status_is_3(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
@@ -71,6 +74,7 @@ def test_a_database_that_may_not_be_entered_is_told_and_the_status_is_3(
     assert list(answer) == [3, [str(directory.relative_to(cluster.directory))]]
 
 
+@pytest.mark.long
 def test_a_backup_that_lacks_a_tablespace_is_told(made: Made, cluster: Cluster) -> None:
     space = made.slot.path / "space"
     made.engine.account.make_directory(space)
@@ -143,6 +147,7 @@ def test_a_backup_without_its_log_is_judged_by_its_manifest(
         assert any("how far its write-ahead log" in note for note in unknown.notes)
 
 
+@pytest.mark.long
 def test_a_table_that_grows_into_a_new_segment_during_a_backup_is_no_damage(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
@@ -155,7 +160,7 @@ def test_a_table_that_grows_into_a_new_segment_during_a_backup_is_no_damage(
     assert outcome.exit_status == 0
 
 
-@pytest.mark.parametrize("beyond", [100, 0])
+@thinned("beyond", [100, 0], 1)
 def test_a_file_of_a_backup_that_was_cut_off_is_damaged_wherever_it_ends(
     made: Made, cluster: Cluster, file_of: FileOf, beyond: int
 ) -> None:

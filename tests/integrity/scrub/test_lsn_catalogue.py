@@ -25,6 +25,7 @@ def scrubbed(path: Path, catalogue: Path) -> ScrubOutcome:
     return scrub(ScrubRequest(path, catalogue=catalogue), lambda *_: None)
 
 
+@pytest.mark.long
 def test_a_lost_write_is_found_which_no_checksum_sees(
     made: Made, cluster: Cluster, file_of: FileOf, tmp_path: Path
 ) -> None:
@@ -40,6 +41,7 @@ def test_a_lost_write_is_found_which_no_checksum_sees(
     assert "standby" in finding_facts(outcome.bad[0])["advice"]
 
 
+@pytest.mark.long
 def test_what_goes_back_for_good_reason_raises_nothing(
     made: Made, cluster: Cluster, file_of: FileOf, tmp_path: Path
 ) -> None:
@@ -95,6 +97,7 @@ def test_another_cluster_or_another_past_is_not_compared_with(
         scrubbed(cluster.directory, tmp_path / "damaged")
 
 
+@pytest.mark.long
 def test_an_old_copy_that_ran_on_past_the_catalogue_is_another_past(
     made: Made, cluster: Cluster, tmp_path: Path
 ) -> None:

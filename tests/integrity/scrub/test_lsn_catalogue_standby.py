@@ -89,6 +89,7 @@ def behind(made: Made, cluster: Cluster) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_what_replay_sets_back_is_no_lost_write_and_one_from_before_it_is(
     made: Made, behind: Path, file_of: FileOf, tmp_path: Path

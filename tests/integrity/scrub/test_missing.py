@@ -62,6 +62,7 @@ def test_the_map_of_a_real_cluster_is_read_as_the_server_reads_it(
         assert dict(entries) == {oid: file for oid, file, global_ in rows if global_ is shared}
 
 
+@pytest.mark.long
 def test_nothing_is_missing_from_a_sound_cluster_that_was_changed_much(
     made: Made, cluster: Cluster
 ) -> None:
@@ -124,9 +125,10 @@ def test_a_missing_relation_file_is_damage_stopped_and_running_until_it_is_back(
         assert (label, "missing file") in reasons(alive_outcome)
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("name", "healed"),
     [("plain_pkey", "REINDEX INDEX plain_pkey"), ("passing", "TRUNCATE passing")],
+    1,
 )
 def test_what_is_advised_for_a_missing_file_heals_it(
     made: Made, cluster: Cluster, file_of: FileOf, name: str, healed: str
@@ -141,6 +143,7 @@ def test_what_is_advised_for_a_missing_file_heals_it(
     assert (outcome.bad, outcome.exit_status) == ((), 0)
 
 
+@pytest.mark.long
 def test_a_table_of_another_access_method_may_be_kept_elsewhere_and_is_not_called_missing(
     made: Made, cluster: Cluster
 ) -> None:
@@ -177,6 +180,7 @@ def test_a_running_server_that_cannot_be_asked_is_named_as_what_is_not_seen(
     assert "--server CONNINFO" in note
 
 
+@pytest.mark.long
 def test_another_servers_catalogues_are_not_those_of_this_directory(
     made: Made, cluster: Cluster, made_of: Callable[[str], Made]
 ) -> None:
@@ -273,6 +277,7 @@ def test_a_crashed_cluster_names_what_is_not_seen_and_still_sees_maps_and_databa
         ]
 
 
+@pytest.mark.long
 def test_a_backup_is_held_to_its_manifest_and_without_one_says_what_is_not_seen(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
@@ -303,6 +308,7 @@ def test_a_backup_is_held_to_its_manifest_and_without_one_says_what_is_not_seen(
         assert [path for path, _ in outcome.denied] == [str(plain.parent.relative_to(place))]
 
 
+@pytest.mark.long
 def test_a_database_and_a_table_in_a_tablespace_are_expected_there(
     made: Made, cluster: Cluster
 ) -> None:

@@ -88,6 +88,7 @@ def test_without_full_page_writes_no_torn_page_is_promised_to_be_healed(
     assert any("full_page_writes is off" in note for note in outcome.notes), outcome.notes
 
 
+@pytest.mark.long
 def test_without_a_log_nothing_is_excused(made: Made, cluster: Cluster, file_of: FileOf) -> None:
     plain = file_of("plain")
     redo = crashed(made)
@@ -135,6 +136,7 @@ def test_unlogged_relations_are_reset_after_a_crash_and_only_then(
     assert scrubbed(cluster.directory).bad == ()
 
 
+@pytest.mark.long
 def test_a_write_that_a_crash_took_is_no_lost_write_when_the_log_has_it(
     made: Made, cluster: Cluster, file_of: FileOf, tmp_path: Path
 ) -> None:
@@ -257,6 +259,7 @@ def test_who_is_consistent_is_told_by_state_and_by_what_the_server_says(cluster:
         assert is_recovering(state, lock) is wanted, (state.state, lock)
 
 
+@pytest.mark.long
 def test_a_standby_that_still_replays_its_backup_is_not_judged_as_consistent(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:

@@ -33,6 +33,7 @@ def scrubbed(path: Path, **options: object) -> ScrubOutcome:
     return scrub(ScrubRequest(path, **options), lambda *_: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_damage_under_a_running_server_is_found_and_named(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:
@@ -128,6 +129,7 @@ def under_load(made: Made, seconds: float, gaps_s: tuple[float, ...]) -> list[Sc
     return outcomes
 
 
+@pytest.mark.long
 def test_a_server_that_writes_all_the_time_raises_no_alarm(made: Made, cluster: Cluster) -> None:
     outcomes = under_load(made, 2.0, (0.2, 0.2, 0.5))
     assert outcomes
@@ -188,6 +190,7 @@ def test_ten_minutes_of_full_load_raise_no_alarm_and_planted_damage_is_found(
     assert [(f.path.endswith(wide.name), f.block) for f in outcome.bad] == [(True, 2)]
 
 
+@pytest.mark.long
 def test_a_torn_page_of_a_crashed_cluster_waits_for_replay_and_is_healed_by_it(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:

@@ -149,6 +149,7 @@ ENDLESS = (
 )
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(ENDLESS), min_size=1, max_size=4).map("".join))
 def test_pieces_that_have_no_end_are_read_in_time_that_grows_with_their_length(piece: str) -> None:
     shown = redacted(piece * 2000)

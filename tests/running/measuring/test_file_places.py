@@ -17,6 +17,7 @@ from steelyard.running.preparing.places import FilePlaces
 from steelyard.running.stopwatch import Stopwatch
 from steelyard.study.arm import Arm
 from story.noop.engine import NoopEngine, NoopInstance
+from thinned import thinned
 
 ARMS = ("on", "off")
 
@@ -74,7 +75,7 @@ def test_an_engine_whose_log_cannot_be_moved_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("upkeep", ["restore", "carry"])
+@thinned("upkeep", ["restore", "carry"], 1)
 def test_logs_elsewhere_follow_their_copies_and_are_dropped_from_memory_with_them(
     upkeep: Upkeep,
 ) -> None:

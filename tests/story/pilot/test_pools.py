@@ -113,6 +113,7 @@ def test_the_verdict_is_of_warm_pools(tmp_path: Path, weigh_in: Weigh) -> None:
     assert "pool not warm" not in [threat["name"] for threat in contrast["threats"]]
 
 
+@pytest.mark.long
 def test_pools_that_only_load_warms_are_given_fewer_and_longer_epochs(
     tmp_path: Path, weigh_in: Weigh
 ) -> None:

@@ -12,13 +12,15 @@ from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
 from steelyard.model.units import parse_bytes
 from steelyard.telemetry.doctor.memory import shared_segments
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("version", "pool", "connections"),
     [("18", "64MB", "300"), ("18", "700MB", "100"), ("16", "64MB", "100"), ("16", "1GB", "300")],
+    1,
 )
 def test_shared_memory_is_what_the_server_says(
     tmp_path: Path, version: str, pool: str, connections: str

@@ -16,6 +16,7 @@ from steelyard.study.study import Study
 from steelyard.tuning.profile import arms, proposing
 from steelyard.tuning.profile.proposing import Accepting
 from steelyard.workloads.reading.resolved import data_bytes
+from thinned import thinned
 from tuning.probes import figure, probe_of
 from tuning.profile.accepting import ALLOWED, GB
 
@@ -68,9 +69,7 @@ def test_a_profile_becomes_settings_and_the_record_can_be_read_back(
 
 
 @pytest.mark.parametrize("study", ["tuning", "tuning-ablation"])
-@pytest.mark.parametrize(
-    "name", ["shared_buffers", "work_mem", "max_wal_size", "checkpoint_timeout"]
-)
+@thinned("name", ["shared_buffers", "work_mem", "max_wal_size", "checkpoint_timeout"], 1)
 def test_a_setting_that_is_stated_for_every_arm_lies_above_every_profile(
     resolved: Resolved, study: str, name: str
 ) -> None:

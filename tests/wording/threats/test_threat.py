@@ -113,6 +113,7 @@ def test_advice_names_only_commands_that_there_are() -> None:
     assert named <= set(COMMANDS)
 
 
+@pytest.mark.long
 def test_a_threat_of_an_older_record_has_the_name_that_it_has_now() -> None:
     now = threat_of(WeighedBefore(2))
     older = Threat(**{**now.to_json(), "name": "attempt k"})  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from steelyard.workloads.capturing.mix import mix_of
 from steelyard.workloads.capturing.statements import statements
 from steelyard.workloads.capturing.transactions import transactions
 from steelyard.workloads.capturing.writing import Captured, write_workload
+from thinned import thinned
 from workloads.capturing.logs.log_lines import csv, jsonlog, message, stamp, stderr
 
 
@@ -160,7 +161,7 @@ def traffic(sessions: int = 8, each: int = 60) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@thinned("rate", [0.1, 0.5, 0.9], 1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_sample_of_statements_says_so(tmp_path: Path, rate: float, seed: int) -> None:
     draw = random.Random(seed)
@@ -170,7 +171,7 @@ def test_a_sample_of_statements_says_so(tmp_path: Path, rate: float, seed: int) 
     assert json.loads(captured_json(capture))["without_begin"] >= 10
 
 
-@pytest.mark.parametrize("at", [0, 1, 5, 9, 17, 25])
+@thinned("at", [0, 1, 5, 9, 17, 25], 1)
 def test_a_log_that_begins_within_transactions_is_no_sample(tmp_path: Path, at: int) -> None:
     assert not notes(captured(tmp_path, traffic()[at:]))
 

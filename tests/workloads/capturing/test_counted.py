@@ -26,6 +26,7 @@ from steelyard.workloads.capturing.parameter_columns import (
 )
 from steelyard.workloads.capturing.shapes import _levels, parsed_statements, shape_of
 from steelyard.workloads.capturing.writing import write_workload
+from thinned import thinned
 
 COLUMNS = (
     ColumnStatistics("public", "t", "id", 0.0, (), (), tuple(str(n) for n in range(0, 101, 10))),
@@ -130,7 +131,7 @@ CHAINS = {
 }
 
 
-@pytest.mark.parametrize(("beginning", "more", "end"), CHAINS.values(), ids=CHAINS)
+@thinned(("beginning", "more", "end"), CHAINS.values(), 1, ids=CHAINS)
 def test_a_long_chain_of_operators_is_read_and_none_ends_the_process(
     beginning: str, more: str, end: str
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_long_chain_of_operators_is_read_and_none_ends_the_process(
     assert shape_of(f"{beginning}{60_000 * more}{end}") is None
 
 
+@pytest.mark.long
 def test_long_lists_are_no_chains() -> None:
     rows = ", ".join(["(-1::int, coalesce(1 + 2, - 3) || 'a')"] * 3000)
     assert shape_of(f"INSERT INTO t VALUES {rows}") is not None

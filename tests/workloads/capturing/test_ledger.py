@@ -23,6 +23,7 @@ def captured(paths: list[Path], database: str | None = None) -> Mix:
     return mix_of(transactions(statements(read_entries(paths), ledger, database)), ledger=ledger)
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(
     seed=st.integers(0, 2**32),

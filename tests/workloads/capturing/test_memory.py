@@ -69,6 +69,7 @@ def test_of_large_values_a_fair_sample_of_fewer_is_kept_and_said(
     ]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_kinds_beyond_what_memory_holds_are_counted_by_name(tmp_path: Path) -> None:
     """As with tables that every session names anew."""

@@ -219,6 +219,7 @@ def test_what_sessions_set_for_what_follows_is_said(tmp_path: Path) -> None:
     assert json.loads(captured_json(captured))["sets"] == {"search_path": 3, "role": 1}
 
 
+@pytest.mark.long
 def test_of_many_executions_a_fair_sample_of_values_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

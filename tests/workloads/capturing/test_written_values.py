@@ -65,6 +65,7 @@ def test_a_value_that_never_differs_is_sent_as_it_was(
         assert workload.draws["02-select-t"] == [[value]]
 
 
+@pytest.mark.long
 def test_rows_and_literals_of_more_than_16_mib_are_read_again(tmp_path: Path) -> None:
     document = "x" * 5000
     logged = [

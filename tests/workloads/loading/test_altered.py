@@ -62,6 +62,7 @@ def test_the_loaded_data_stay_and_the_copy_is_made_once(
     assert "fillfactor=42" in found[0]
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_refused_statement_is_quoted_and_leaves_no_template(
     engine: Postgres, loaded: Path

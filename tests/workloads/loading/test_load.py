@@ -19,6 +19,7 @@ from steelyard.workloads.checks import check
 from steelyard.workloads.loading.load import load
 from steelyard.workloads.reading.scripts import resolve_scripts
 from steelyard.workloads.reading.workload import Workload
+from thinned import thinned
 
 Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 Call = Callable[..., str]
@@ -51,6 +52,7 @@ def look(address: Endpoint) -> dict[str, object]:
     return seen
 
 
+@pytest.mark.long
 def test_rows_schema_and_size_are_those_of_pgbench(
     engine: Postgres, loaded: Path, place: Path, serve: Serve, call: Call
 ) -> None:
@@ -60,6 +62,7 @@ def test_rows_schema_and_size_are_those_of_pgbench(
         assert look(replace(address, database=DATABASE)) == look(address)
 
 
+@pytest.mark.long
 def test_loading_twice_is_refused(
     engine: Postgres, loaded: Path, place: Path, serve: Serve, pgbench: Workload
 ) -> None:
@@ -70,6 +73,7 @@ def test_loading_twice_is_refused(
         load(pgbench, PostgresDatabase(address), 1)
 
 
+@pytest.mark.long
 def test_fewer_rows_than_the_workload_says_are_an_error(
     engine18: Postgres, place: Path, serve: Serve, pgbench: Workload
 ) -> None:
@@ -98,7 +102,7 @@ def test_a_scale_that_does_not_exist_is_refused(pgbench: Workload) -> None:
             load(pgbench, PostgresDatabase(nowhere), scale)
 
 
-@pytest.mark.parametrize("script", ["tpcb-like", "simple-update"])
+@thinned("script", ["tpcb-like", "simple-update"], 1)
 def test_checks_pass_after_honest_work_and_find_what_was_not_done(
     script: str, engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, call: Call
 ) -> None:

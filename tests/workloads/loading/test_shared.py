@@ -136,6 +136,7 @@ def test_rows_lie_on_the_disk_in_their_order(
     assert row == (1.0,)
 
 
+@pytest.mark.long
 def test_a_share_in_hand_of_a_machine_that_dies_is_made_again_once(
     engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, small_shares: None
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_share_that_was_committed_is_not_made_again(
     assert many == one
 
 
+@pytest.mark.long
 def test_an_error_of_the_server_ends_the_load_and_leaves_a_database_that_is_replaced(
     engine18: Postgres, place: Path, serve: Serve, pgbench: Workload, small_shares: None
 ) -> None:

@@ -37,6 +37,7 @@ Serve = Callable[[Cluster], AbstractContextManager[Endpoint]]
 LZ4 = Path("/usr/lib/postgresql/15/bin/postgres")
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_template_is_described_and_cleanly_stopped(loaded: Path) -> None:
     described = json.loads((loaded.parent / "template.json").read_text())
@@ -93,6 +94,7 @@ def test_a_template_is_made_once(engine: Postgres, loaded: Path, pgbench: Worklo
     assert said == []
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_two_who_ask_at_once_get_one_template(
     engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
@@ -119,6 +121,7 @@ def test_two_who_ask_at_once_get_one_template(
     assert made == [1]
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_load_that_fails_leaves_no_template_and_no_server(
     engine18: Postgres, pgbench: Workload, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +180,7 @@ def test_too_little_room_is_said_before_anything_is_made(
     assert "2 copies" in str(refused.value)
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_template_is_about_as_large_as_was_said_and_keeps_one_segment_of_log(
     engine18: Postgres,
@@ -245,9 +249,10 @@ WIDE = "INSERT INTO things SELECT n, repeat(md5(n::text), 200) FROM generate_ser
 
 @pytest.mark.postgres
 @pytest.mark.skipif(not LZ4.is_file(), reason="Debian's PostgreSQL 15, which has lz4, is not here")
-@pytest.mark.parametrize(
+@thinned(
     ("settings", "method"),
     [({}, "pglz"), ({"default_toast_compression": "lz4"}, "lz4")],
+    1,
 )
 def test_values_are_stored_as_the_engine_says_and_kept_by_a_name_of_their_own(
     settings: dict[str, str], method: str, place: Path, serve: Serve, tmp_path: Path

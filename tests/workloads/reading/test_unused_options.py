@@ -13,6 +13,7 @@ from steelyard.workloads.reading.folder import find_workload, known_workloads
 from steelyard.workloads.reading.option import Option, OptionValue
 from steelyard.workloads.reading.resolved import driven, resolve_workload
 from steelyard.workloads.reading.workload import LOADING_FILES, EachProbe, Workload
+from thinned import thinned
 
 CHOICES = [
     (name, option) for name in known_workloads() for option in sorted(find_workload(name).options)
@@ -47,7 +48,7 @@ def effect(workload: Workload, decides_load: bool) -> object:
     return loaded(workload) if decides_load else driven(workload, 2)
 
 
-@pytest.mark.parametrize(("name", "option"), CHOICES)
+@thinned(("name", "option"), CHOICES, 8)
 def test_every_value_of_an_option_changes_what_is_driven_or_loaded(name: str, option: str) -> None:
     """Words and switches beside all words and switches of the others; numbers beside some."""
     workload = find_workload(name)

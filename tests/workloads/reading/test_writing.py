@@ -165,6 +165,7 @@ def test_statements_of_t_sql_need_no_semicolons_between_them(batch: str, answer:
     assert writes(batch, "sqlserver") is answer
 
 
+@pytest.mark.long
 @given(st.text(), st.sampled_from(WRITES))
 def test_what_stands_behind_a_statement_makes_no_reader_of_a_writer(
     behind: str, statement: str

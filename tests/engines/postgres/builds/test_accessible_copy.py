@@ -57,6 +57,7 @@ def test_a_build_that_the_account_can_read_is_used_where_it_is(cache: Cache, pla
     assert entries(cache.binaries) == []
 
 
+@pytest.mark.long
 def test_a_hidden_build_is_copied_once_and_its_servers_run(
     hidden: Build, cache: Cache, monkeypatch: pytest.MonkeyPatch, place: Path
 ) -> None:

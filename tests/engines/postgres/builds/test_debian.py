@@ -19,6 +19,7 @@ from steelyard.engines.postgres.builds.build import Build
 from steelyard.engines.postgres.builds.find import has_contrib
 from steelyard.engines.postgres.selection import find_postgres
 from steelyard.model.errors import EngineError, UsageError
+from thinned import thinned
 
 TREE = "usr/lib/postgresql/19"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -99,7 +100,7 @@ def test_a_major_version_that_npm_has_not_comes_from_debian(
     assert not any("install" in line for line in nineteen.asked)
 
 
-@pytest.mark.parametrize("name", ["debian-19rc1", "19rc1"])
+@thinned("name", ["debian-19rc1", "19rc1"], 1)
 def test_an_early_version_is_fetched_by_the_name_that_it_is_listed_with(
     npm: FakeNpm, nineteen: FakeApt, cache: Cache, account: Account, name: str
 ) -> None:

@@ -46,6 +46,7 @@ def session(engine: Postgres, settings: dict[str, str]) -> Iterator[psycopg.Conn
             cluster.stop()
 
 
+@pytest.mark.long
 def test_an_npm_build_tells_who_built_it_and_how(added: Path) -> None:
     identity = find_postgres("npm-18.4").identity
     assert identity.version == "18.4"

@@ -23,6 +23,7 @@ from steelyard.engines.postgres.guarded.connection import (
 )
 from steelyard.engines.postgres.guarded.watched_process import LimitError
 from steelyard.engines.postgres.libpq.connection_string import conninfo_of
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -39,7 +40,7 @@ def session(conninfo: str) -> Iterator[GuardedConnection]:
         yield connection
 
 
-@pytest.mark.parametrize(
+@thinned(
     "query",
     [
         "SELECT 1, 1.5::float8, 'ä'::text, NULL, true",
@@ -50,6 +51,7 @@ def session(conninfo: str) -> Iterator[GuardedConnection]:
         "SELECT n FROM generate_series(1, 1000) AS n",
         "SELECT 'NaN'::float8 = 'NaN'::float8",
     ],
+    1,
 )
 def test_rows_are_those_of_psycopg(query: str, conninfo: str, session: GuardedConnection) -> None:
     with psycopg.connect(conninfo) as plain:

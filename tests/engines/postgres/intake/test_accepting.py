@@ -58,6 +58,7 @@ def accepted(engine: Postgres, slot: Slot, settings: dict[str, str]) -> tuple[se
     return set(found.settings), {one.what for one in found.neutralised}
 
 
+@pytest.mark.long
 def test_everything_that_is_refused_goes_by_name_and_the_server_is_started_once(
     engine: Postgres, slot: Slot, starts: list[str]
 ) -> None:
@@ -90,6 +91,7 @@ def test_what_only_a_start_shows_takes_a_start_each(
     assert len(starts) <= 1 + len(gone)
 
 
+@pytest.mark.long
 def test_a_server_that_this_machine_cannot_hold_is_refused_in_its_words_without_a_lost_log(
     engine: Postgres, slot: Slot
 ) -> None:
@@ -100,6 +102,7 @@ def test_a_server_that_this_machine_cannot_hold_is_refused_in_its_words_without_
     assert "server.log" not in said
 
 
+@pytest.mark.long
 def test_accepted_settings_are_what_the_copy_reports(engine: Postgres, slot: Slot) -> None:
     cluster = engine.create(slot.path / "data", protection="checksums")
     cluster.configure(GOOD)

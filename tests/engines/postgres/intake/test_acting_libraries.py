@@ -60,6 +60,7 @@ def test_a_file_of_an_arm_loses_it_too(tmp_path: Path) -> None:
     assert configuration.neutralised[0].why == ACTING["pg_cron"]
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_settings_of_a_server_are_accepted_without_it_whether_the_build_has_it_or_not(
     made_of: Callable[..., object], slot: Slot
@@ -134,6 +135,7 @@ def test_hypertables_keep_their_library_and_its_jobs_are_off_and_named() -> None
     )
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_copy_starts_with_what_keeps_jobs_at_rest_though_its_build_lacks_their_extension(
     made_of: Callable[..., object], slot: Slot

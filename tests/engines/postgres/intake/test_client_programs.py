@@ -21,6 +21,7 @@ from steelyard.engines.postgres.intake.dumps import archive
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
+from thinned import thinned
 
 NO_ZSTD = (
     "pg_restore: warning: archive is compressed, but this installation does not support compression"
@@ -109,7 +110,7 @@ def server() -> Iterator[RestoreServer]:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("form", ["c", "d", "t"])
+@thinned("form", ["c", "d", "t"], 1)
 @pytest.mark.parametrize("refusals", [(NO_ZSTD,), (NO_ZSTD, TOO_OLD)])
 def test_an_archive_is_read_by_the_newest_program_that_can(
     monkeypatch: pytest.MonkeyPatch, server: RestoreServer, form: str, refusals: tuple[str, ...]

@@ -250,6 +250,7 @@ _EXAMPLES = settings(
 )
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @_EXAMPLES
 @given(
@@ -272,6 +273,7 @@ def test_a_file_is_read_as_the_server_reads_it(
     assert ours == oracle.settings()
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 @_EXAMPLES
 @given(

@@ -13,6 +13,7 @@ from engines.postgres.intake.test_taking import rows as rows_of
 from engines.postgres.intake.test_taking import take
 from steelyard.engines.engine import Slot
 from steelyard.model.errors import UsageError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -32,9 +33,10 @@ CREATE TABLE public.t (a int);
 """
 
 
-@pytest.mark.parametrize(
+@thinned(
     "rows",
     [FILLED.format('public."their s"'), 'INSERT INTO public."their s" VALUES (1);\n'],
+    1,
 )
 def test_rows_of_foreign_tables_are_not_written_to_the_servers_that_these_lead_to(
     server: RestoreServer, tmp_path: Path, rows: str
@@ -82,6 +84,7 @@ def test_rows_of_a_partition_beside_a_foreign_one_are_restored(
     assert server.rows("SELECT a FROM public.mid WHERE a = 2") == [(2,), (2,)]
 
 
+@pytest.mark.long
 def test_statistics_are_not_gathered_where_they_would_be_read_from_other_servers(
     made_of: Callable[..., object], slot: Slot, tmp_path: Path
 ) -> None:
@@ -101,6 +104,7 @@ def test_statistics_are_not_gathered_where_they_would_be_read_from_other_servers
         copy.stop()
 
 
+@pytest.mark.long
 def test_a_subscription_of_a_block_is_dropped_before_it_fetches(
     made_of: Callable[..., object], slot: Slot, tmp_path: Path
 ) -> None:

@@ -20,6 +20,7 @@ from steelyard.engines.intake import (
 )
 from steelyard.engines.postgres.intake import import_cluster
 from steelyard.model.errors import UsageError
+from thinned import thinned
 
 PAGE = 8192
 COMMITTED, UNDECIDED = 0x0100 | 0x0800, 0
@@ -124,7 +125,7 @@ def rows_of(major: int, **databases: bool) -> bytes:
     return bytes(page)
 
 
-@pytest.mark.parametrize("major", [12, 14, 15, 17, 18])
+@thinned("major", [12, 14, 15, 17, 18], 1)
 @given(
     names=st.sets(st.text("abxyz_09", min_size=1, max_size=63), max_size=5),
     templates=st.sets(st.text("klm", min_size=1, max_size=9), max_size=3),

@@ -120,7 +120,7 @@ def test_gzip_of_every_format_is_restored(
     assert tree_bytes(server.directory) == before
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@thinned("form", FORMATS, 1)
 def test_a_dump_that_the_servers_account_cannot_read_is_restored(
     server: RestoreServer, dumps: Path, tmp_path: Path, form: str
 ) -> None:
@@ -281,7 +281,7 @@ ROOT = "CREATE TABLE root (a int) PARTITION BY LIST (a);\n"
 PART = "ALTER TABLE ONLY root ATTACH PARTITION a DEFAULT;\n"
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("names", "rest", "words"),
     [
         (("a", "b"), FILLED.format("a"), "no rows of 1 of its 2 tables .*: b$"),
@@ -296,6 +296,7 @@ PART = "ALTER TABLE ONLY root ATTACH PARTITION a DEFAULT;\n"
             "only rows that its role could see",
         ),
     ],
+    1,
 )
 def test_tables_whose_rows_a_dump_was_to_leave_out_are_named(
     server: RestoreServer, tmp_path: Path, names: tuple[str, str], rest: str, words: str | None
@@ -316,7 +317,7 @@ def test_a_dump_of_some_sections_is_said_to_have_no_index(
     assert doubts == ([] if "post-data" in sections else [True])
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("created", "database", "refused"),
     [
         ("shop", "crm", 'it is of database "shop", not of "crm"'),
@@ -327,6 +328,7 @@ def test_a_dump_of_some_sections_is_said_to_have_no_index(
         ("shop", None, None),
         (None, "crm", None),
     ],
+    1,
 )
 def test_a_dump_of_another_database_than_the_named_one_is_refused(
     server: RestoreServer,

@@ -13,6 +13,7 @@ from engines.postgres.intake.test_taking import rows, take
 from own_cache import open_directory
 from steelyard.engines.engine import Slot
 from steelyard.engines.intake import ImportedCluster
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -79,7 +80,7 @@ SECURED = (
 )
 
 
-@pytest.mark.parametrize("of_a_dump", [True, False])
+@thinned("of_a_dump", [True, False], 1)
 def test_tables_whose_policies_do_not_hold_for_our_role_are_named(
     made_of: Callable[..., object], slot: Slot, original: Original, tmp_path: Path, of_a_dump: bool
 ) -> None:
@@ -97,6 +98,7 @@ def test_tables_whose_policies_do_not_hold_for_our_role_are_named(
     assert "the policies of orders are not weighed, unless a script says SET ROLE" in doubt
 
 
+@pytest.mark.long
 def test_schemas_that_roles_find_by_their_names_are_named(
     made_of: Callable[..., object], slot: Slot, original: Original
 ) -> None:
@@ -118,6 +120,7 @@ def cleared_role_settings(imported: ImportedCluster) -> list[str]:
     return [left.what for left in imported.neutralised if left.what.startswith("ALTER ")]
 
 
+@pytest.mark.long
 def test_what_our_role_sets_is_cleared_and_what_others_set_is_named(
     made_of: Callable[..., object], slot: Slot, original: Original
 ) -> None:
@@ -165,6 +168,7 @@ def test_what_a_dump_sets_for_roles_is_left_out_and_what_it_sets_in_a_block_is_n
     assert any("the database itself sets work_mem (" in doubt for doubt in imported.doubts)
 
 
+@pytest.mark.long
 def test_libraries_of_a_database_that_the_build_lacks_do_not_lock_it(
     made_of: Callable[..., object], slot: Slot
 ) -> None:
@@ -194,6 +198,7 @@ def test_libraries_of_a_database_that_the_build_lacks_do_not_lock_it(
     ]
 
 
+@pytest.mark.long
 def test_a_library_of_a_database_at_a_path_of_its_own_is_not_loaded(
     made_of: Callable[..., object], slot: Slot
 ) -> None:

@@ -57,6 +57,7 @@ def target(server: Original, role: str, database: str = "shop") -> str:
     return f"host={server.sockets} port=54399 user={role} dbname={database}"
 
 
+@pytest.mark.long
 def test_replication_alone_is_enough_and_what_to_grant_is_said(server: Original) -> None:
     asked = ask_running(target(server, "replicator"))
     assert asked.bytes is None
@@ -195,6 +196,7 @@ def test_the_server_that_answered_is_the_one_that_is_copied(
         assert read_beginning(home / "backup" / "data").system_identifier == identifier
 
 
+@pytest.mark.long
 def test_a_copy_of_another_server_is_refused(server: Original) -> None:
     asked = ask_running(target(server, "dba"))
     with open_directory() as home, pytest.raises(ServerError, match="another one was copied"):
@@ -331,6 +333,7 @@ def test_options_of_the_environment_are_in_place_of_nothing(
     assert asked.partial_for("shop") == ""
 
 
+@pytest.mark.long
 def test_a_tablespace_that_stands_within_the_data_is_backed_up_with_them(server: Original) -> None:
     """Its location is no absolute path, which pg_basebackup does not map."""
     server.ask("ALTER ROLE dba SET allow_in_place_tablespaces = on")
@@ -351,6 +354,7 @@ NAMES = ("app.jwt_secret", "my.endpoint", "vault.key", "archive_command", "prima
 VALUES = ("S3cret", "", "https://u:S3cret@h/", "password=S3cret", "9MB", "fatal", "/opt/x, auto")
 
 
+@pytest.mark.long
 @given(offered=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)))
 @settings(deadline=None)
 def test_settings_that_are_kept_are_read_again_as_they_were_without_their_secrets(

@@ -14,6 +14,7 @@ from engines.postgres.intake.test_taking import rows, take
 from own_cache import open_directory
 from steelyard.engines.engine import Slot
 from steelyard.engines.postgres.intake.running import ask_running, back_up
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -51,7 +52,7 @@ def _snapshot(original: Original, directory: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize(("place", "count"), [("stopped", 1000), ("crashed", 0), ("backup", 0)])
+@thinned(("place", "count"), [("stopped", 1000), ("crashed", 0), ("backup", 0)], 1)
 def test_unlogged_tables_that_recovery_emptied_are_named(
     made_of: Callable[..., object], slot: Slot, places: dict[str, Path], place: str, count: int
 ) -> None:

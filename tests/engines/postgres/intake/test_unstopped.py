@@ -20,6 +20,7 @@ from steelyard.engines.engine import Slot
 from steelyard.engines.local.owned_files import overwrite
 from steelyard.engines.postgres.intake.running import ask_running, back_up
 from steelyard.model.errors import EngineError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -67,10 +68,10 @@ def _follow(standby: Original, original: Original) -> None:
         pytest.fail("the standby does not follow")
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("place", "lines", "doubted"),
     [("stopped", 4000, False), ("crashed", 1000, True), ("backup", 1000, False),
-     ("standby", 4000, False)],
+     ("standby", 4000, False)], 1,
 )  # fmt: skip
 def test_files_of_a_running_server_are_doubted_and_no_others(
     made_of: Callable[..., object],
@@ -90,6 +91,7 @@ def test_files_of_a_running_server_are_doubted_and_no_others(
         copy.stop()
 
 
+@pytest.mark.long
 def test_a_standby_without_the_end_of_its_log_is_half(
     made_of: Callable[..., object], slot: Slot, places: dict[str, Path]
 ) -> None:

@@ -98,6 +98,7 @@ def test_settings_are_read_in_every_encoding_as_the_server_has_them(
     assert settings["shared_buffers"] == "2048 8kB"
 
 
+@pytest.mark.long
 def test_what_cannot_be_converted_is_refused_in_the_servers_words(server: Instance) -> None:
     target = conninfo(server, "MULE_INTERNAL")
     for kind, open_session in SESSIONS.items():

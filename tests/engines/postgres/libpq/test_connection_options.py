@@ -103,6 +103,7 @@ def test_an_encoding_among_the_options_is_the_sessions(options: str, encoding: s
     assert settings.get("client_encoding") == encoding
 
 
+@pytest.mark.long
 def test_the_name_of_last_resort_is_sent_where_there_is_no_other() -> None:
     name = "fallback_application_name=mine"
     assert read_target(f"host=h {name}").application_name == "mine"

@@ -25,6 +25,7 @@ from steelyard.engines.postgres.life.server import Server
 from steelyard.engines.postgres.postgres import Postgres
 from steelyard.engines.registry import Run
 from steelyard.model.errors import EngineError, ServerError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 Slots = Callable[[int], Slot]
@@ -82,6 +83,7 @@ def test_settings_are_those_of_sessions_in_the_loaded_database(
     assert cluster.settings()["work_mem"] == "7168 kB"
 
 
+@pytest.mark.long
 def test_nothing_of_the_callers_environment_reaches_a_cluster(
     engine: Postgres, run: Run, slot_of: Slots, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,13 +110,14 @@ def test_nothing_of_the_callers_environment_reaches_a_cluster(
     shutil.rmtree(cluster.directory)
 
 
-@pytest.mark.parametrize(
+@thinned(
     ("settings", "words"),
     [
         ({"shared_buffers": "lots"}, 'invalid value for parameter "shared_buffers": "lots"'),
         ({"no_such_setting": "1"}, 'unrecognized configuration parameter "no_such_setting"'),
         ({"shared_preload_libraries": "nothing_there"}, "could not access file"),
     ],
+    1,
 )
 def test_a_refused_setting_is_answered_in_the_servers_words(
     settings: dict[str, str], words: str, cluster: Cluster, slot_of: Slots, run: Run
@@ -142,6 +145,7 @@ def test_a_socket_path_that_is_too_long_is_refused(cluster: Cluster, run: Run) -
         cluster.start(slot, {})
 
 
+@pytest.mark.long
 def test_a_crashed_cluster_recovers_what_was_committed(
     cluster: Cluster, slot_of: Slots, traces_of: Any
 ) -> None:
@@ -159,6 +163,7 @@ def test_a_crashed_cluster_recovers_what_was_committed(
     assert "database system was not properly shut down" in log
 
 
+@pytest.mark.long
 def test_a_server_that_died_is_seen_quoted_and_cleaned_up(
     cluster: Cluster, slot_of: Slots, traces_of: Any
 ) -> None:
@@ -214,6 +219,7 @@ def test_another_versions_cluster_is_not_opened(engine: Postgres, place: Path) -
         engine.open(place / "none")
 
 
+@pytest.mark.long
 def test_two_clusters_stand_side_by_side(cluster: Cluster, second: Cluster, slot_of: Slots) -> None:
     cluster.start(slot_of(0), {"work_mem": "1MB"})
     second.start(slot_of(1), {"work_mem": "2MB"})

@@ -89,6 +89,7 @@ def test_every_process_is_in_the_group_and_the_group_goes_with_the_server(
     assert not group.exists()
 
 
+@pytest.mark.long
 def test_what_does_not_fit_under_the_cap_comes_from_the_device_again(
     cluster: Cluster, capped: Callable[[int], Slot]
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_server_that_cannot_start_under_its_cap_says_so(
     assert not (run.directory / "slot0" / MARKER).exists()
 
 
+@pytest.mark.long
 def test_the_group_of_a_killed_owner_goes_at_the_next_start(
     cache: Cache, account: Account, engine: Postgres, tmp_path: Path
 ) -> None:

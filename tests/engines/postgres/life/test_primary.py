@@ -23,6 +23,7 @@ from steelyard.engines.postgres.life.primary import Primary
 from steelyard.engines.postgres.standby_group import replication_settings
 from steelyard.model.endpoint import Endpoint
 from steelyard.model.errors import EngineError, ServerError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 
@@ -64,6 +65,7 @@ def execute(address: Endpoint, statement: str) -> list[tuple[object, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", VERSIONS, indirect=True)
 def test_what_is_committed_with_remote_apply_is_read_on_every_standby_at_once(
     primary: Primary, slot_of: Callable[[int], Slot]
@@ -90,6 +92,7 @@ def test_without_standbys_it_is_a_cluster_like_any_other(
         primary.lag()
 
 
+@pytest.mark.long
 def test_after_a_clean_stop_its_files_keep_no_log_for_standbys_that_are_gone(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -101,9 +104,7 @@ def test_after_a_clean_stop_its_files_keep_no_log_for_standbys_that_are_gone(
     assert execute(primary.address, "SELECT slot_name FROM pg_replication_slots") == []
 
 
-@pytest.mark.parametrize(
-    ("end", "still"), [("stop", "suspend"), ("discard", "freeze"), ("crash", "")]
-)
+@thinned(("end", "still"), [("stop", "suspend"), ("discard", "freeze"), ("crash", "")], 1)
 def test_standbys_end_with_it_however_it_ends(
     end: str, still: str, primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -147,6 +148,7 @@ def test_frozen_its_sessions_still_answer_and_its_standby_does_nothing(
         primary.thaw()
 
 
+@pytest.mark.long
 def test_a_standby_that_dies_is_named_with_its_last_words(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -168,6 +170,7 @@ def test_a_standby_that_dies_is_named_with_its_last_words(
     assert below(slot_of(0)) == []
 
 
+@pytest.mark.long
 def test_a_standby_that_stops_to_follow_is_noticed(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -201,7 +204,7 @@ def test_a_standby_that_stops_to_follow_is_noticed(
     assert slot == "standby1"
 
 
-@pytest.mark.parametrize("names", ["nobody", "ANY 2 (standby1, standby2)"])
+@thinned("names", ["nobody", "ANY 2 (standby1, standby2)"], 1)
 def test_commits_that_would_wait_for_ever_are_refused_with_the_standbys_names(
     names: str,
     primary: Primary,
@@ -225,6 +228,7 @@ def test_a_standby_that_cannot_start_is_quoted_and_nothing_is_left(
     assert below(slot_of(0)) == []
 
 
+@pytest.mark.long
 def test_its_use_counts_the_processes_of_its_standbys(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -238,6 +242,7 @@ def test_its_use_counts_the_processes_of_its_standbys(
     assert used.cpu_ns > sum(one.cpu_ns for one in used.processes if one.pid in own)
 
 
+@pytest.mark.long
 def test_a_round_trip_is_added_to_every_commit_that_waits(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:
@@ -253,6 +258,7 @@ def test_a_round_trip_is_added_to_every_commit_that_waits(
         assert session.execute("SELECT count(*) FROM t").fetchone() == (5,)
 
 
+@pytest.mark.long
 def test_the_delay_passes_bytes_on_unchanged_and_in_order(
     primary: Primary, slot_of: Callable[[int], Slot]
 ) -> None:

@@ -40,6 +40,7 @@ def write_something(cluster: Cluster) -> None:
         connection.execute("CHECKPOINT")
 
 
+@pytest.mark.long
 def test_a_used_clone_is_put_back_to_the_byte(
     template: Cluster, cluster: Cluster, slot_of: Slots
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_used_clone_is_put_back_to_the_byte(
         assert differences(template.directory, cluster.directory) == []
 
 
+@pytest.mark.long
 def test_a_clone_that_crashed_is_put_back_to_the_byte(
     template: Cluster, cluster: Cluster, slot_of: Slots
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_clone_that_moved_is_still_put_back_cheaply(
     cluster.move(home)
 
 
+@pytest.mark.long
 def test_a_log_that_was_put_elsewhere_works_there_and_comes_back(
     template: Cluster, cluster: Cluster, slot_of: Slots
 ) -> None:

@@ -105,6 +105,7 @@ def test_an_ordinary_user_has_the_whole_life(
     as_account(account, home, live)
 
 
+@pytest.mark.long
 def test_root_in_a_container_has_the_whole_life(place: Path) -> None:
     """Without CAP_SYS_NICE, CAP_SYS_PTRACE, CAP_IPC_OWNER and others that containers lack."""
     script = f"""

@@ -113,6 +113,7 @@ def places(
         shutil.rmtree(data)
 
 
+@pytest.mark.long
 def test_discarded_arms_stand_again_on_what_the_template_is(
     places: Callable[..., Slots], template: Cluster, traces_of: Any
 ) -> None:
@@ -148,6 +149,7 @@ def log_of(cluster: Cluster) -> str:
     )
 
 
+@pytest.mark.long
 def test_every_arm_that_a_server_refuses_is_named_and_no_server_is_left(
     places: Callable[..., Slots], run: Run, engine: Any
 ) -> None:

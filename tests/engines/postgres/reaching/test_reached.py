@@ -27,6 +27,7 @@ def address() -> Iterator[str]:
         yield conninfo_of(instance.address)
 
 
+@pytest.mark.long
 def test_settings_hold_in_its_sessions(address: str) -> None:
     settings = {"work_mem": "7MB", "search_path": "a, b", "enable_seqscan": "off"}
     one = reach(address, None, settings, None)
@@ -77,6 +78,7 @@ def test_nothing_is_told_of_transactions_while_the_load_is_there_or_without_coun
     assert reach(address, None, {"track_counts": "off"}, None).ended_transactions() is None
 
 
+@pytest.mark.long
 def test_two_addresses_of_one_server_are_one_server(address: str) -> None:
     with psycopg.connect(address, autocommit=True) as session:
         session.execute("CREATE ROLE second LOGIN")

@@ -75,6 +75,7 @@ def loaded(cluster: Cluster, slot_of: Callable[[int], Slot]) -> Cluster:
     return cluster
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_a_database_that_fits_is_read_from_the_pool_afterwards(loaded: Cluster) -> None:
     before = loaded.use().requested_bytes
@@ -113,6 +114,7 @@ def test_a_pool_that_is_too_small_holds_the_indexes_and_a_part(
         assert _buffers(session, "SELECT count(*) FROM wide WHERE id > 0")[1] == 0
 
 
+@pytest.mark.long
 @pytest.mark.postgres
 def test_with_pg_prewarm_the_same_is_read_and_no_extension_is_left() -> None:
     """On a build that has contrib, with pg_buffercache for a witness."""

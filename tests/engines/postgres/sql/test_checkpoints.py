@@ -27,6 +27,7 @@ from steelyard.engines.postgres.sql.checkpoints import (
 )
 from steelyard.model.errors import EngineError
 from steelyard.model.turn import Checkpoint
+from thinned import thinned
 
 pytestmark = pytest.mark.by_version
 
@@ -194,7 +195,7 @@ def test_an_engine_reads_the_settings_its_own_server_reports(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("verbosity", ["default", "verbose"])
+@thinned("verbosity", ["default", "verbose"], 1)
 def test_a_checkpoint_is_seen_to_begin_and_end_and_leaves_nothing_owed(
     cluster: Cluster, slot_of: Slots, engine: Postgres, verbosity: str
 ) -> None:
@@ -264,8 +265,10 @@ def test_a_server_that_died_has_no_pulse(
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize(
-    "silent", [{"log_checkpoints": "off"}, {"log_checkpoints": "on", "log_min_messages": "fatal"}]
+@thinned(
+    "silent",
+    [{"log_checkpoints": "off"}, {"log_checkpoints": "on", "log_min_messages": "fatal"}],
+    1,
 )
 def test_an_arm_whose_log_is_silent_is_refused(
     cluster: Cluster, slot_of: Slots, silent: dict[str, str]

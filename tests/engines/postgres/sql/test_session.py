@@ -45,6 +45,7 @@ def test_a_debt_whose_connection_alone_was_lost_is_an_error_and_not_nothing(
                 checkpoints.checkpoint()
 
 
+@pytest.mark.long
 def test_a_server_that_died_owes_nothing() -> None:
     with own_server("18", SETTINGS) as cluster:
         assert isinstance(cluster, Cluster)

@@ -20,6 +20,7 @@ from steelyard.engines.postgres.upgrade.original_state import (
 )
 from steelyard.engines.postgres.upgrade.rehearsal import UpgradeRequest, rehearse
 from steelyard.model.errors import EngineError
+from thinned import thinned
 
 pytestmark = pytest.mark.postgres
 ABSENT = "x_NOWHERE.utf8"
@@ -31,7 +32,7 @@ def made_at(home: Path, version: str, *options: str) -> Original:
     return original
 
 
-@pytest.mark.parametrize("version", ["15", "16", "18"])
+@thinned("version", ["15", "16", "18"], 1)
 def test_locales_are_those_that_the_server_reports(version: str, home: Path) -> None:
     """A row that was deleted is none: a database was dropped."""
     original = made_at(home, version, "--lc-ctype=C.utf8")

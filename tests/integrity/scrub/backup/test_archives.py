@@ -161,6 +161,7 @@ def test_a_wrong_checksum_of_a_compressed_archive_is_told(tars: Path, tmp_path: 
     assert outcome.exit_status == 3
 
 
+@pytest.mark.long
 def test_a_backup_that_broke_off_at_a_wrong_checksum_is_read(
     made: Made, cluster: Cluster, file_of: FileOf
 ) -> None:

@@ -20,6 +20,7 @@ from steelyard.workloads.capturing.mix import mix_of
 from steelyard.workloads.capturing.statements import statements
 from steelyard.workloads.capturing.transactions import transactions
 from steelyard.workloads.capturing.writing import write_workload
+from thinned import thinned
 from workloads.capturing.logs.log_lines import csv, entries, jsonlog, message, stderr
 
 MARCH, NOVEMBER = "2026-03-08 ", "2026-11-01 "
@@ -152,7 +153,7 @@ WRITERS: dict[str, Callable[[float, str], str]] = {
 
 
 @pytest.mark.parametrize("kind", list(WRITERS))
-@pytest.mark.parametrize("many", [3, 40, 2500])
+@thinned("many", [3, 40, 2500], 1)
 @pytest.mark.parametrize("by", ["entries", "lines"])
 def test_the_newest_first_is_refused(tmp_path: Path, kind: str, many: int, by: str) -> None:
     own = [WRITERS[kind](0.6 * n, f"select {n}") for n in range(many)]
@@ -191,6 +192,7 @@ def test_two_that_sessions_wrote_at_once_are_read_in_either_order(tmp_path: Path
 STEPS = st.lists(st.sampled_from([0.0, 0.001, 0.2, 5.0, 400.0]), min_size=5, max_size=60)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(STEPS, st.sets(st.integers(0, 29)), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_times_that_go_back_a_little_are_read(
@@ -211,6 +213,7 @@ def test_times_that_go_back_a_little_are_read(
     assert len(entries(folder, at(seconds))) == len(seconds)
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(STEPS, st.integers(0, 1))
 def test_any_times_that_only_go_back_are_refused(
@@ -236,7 +239,7 @@ def of_server(kind: str, second: int, length: int, table: str = "t") -> str:
     )
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "stderr", "syslog"])
+@thinned("kind", ["csv", "json", "stderr", "syslog"], 1)
 def test_logs_of_the_same_time_are_refused(tmp_path: Path, kind: str) -> None:
     """Of two servers, as where a glob matches the logs of both."""
     first = of_server(kind, 0, 1200)

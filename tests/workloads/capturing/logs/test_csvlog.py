@@ -23,6 +23,7 @@ from workloads.capturing.logs.log_lines import (
 ODD = "select \"A\", 'x\ny' from t"
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.integers(60, 170), st.sampled_from(["", "\n", "\0\0\n"]), st.booleans())
 def test_a_cut_anywhere_is_one_entry_that_is_not_whole(

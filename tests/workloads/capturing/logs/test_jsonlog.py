@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.logs import jsonlog as reading
+from thinned import thinned
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -114,6 +115,7 @@ def test_a_log_that_is_one_object_is_refused_by_where_it_is(
     assert "jq -r '.. | objects | (.LogFileData)? // empty'" in str(refused.value.hint)
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("ab \t'\u00fc"), max_size=12), min_size=1, max_size=6),
@@ -162,6 +164,7 @@ def test_streams_are_put_together_each_by_itself(tmp_path: Path) -> None:
     assert texts(entries(tmp_path, first + text)) == ["select\n0", "select 'abc'"]
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.integers(20, 140), st.sampled_from(["", "\n", "\0\0\0\n"]))
 def test_a_cut_anywhere_is_one_entry_that_is_not_whole(folder: Path, at: int, end: str) -> None:
@@ -202,7 +205,7 @@ def test_a_file_without_an_object_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("levels", [201, 5000])
-@pytest.mark.parametrize("place", ['{{"detail": {}}}\n', '{{"x": [1, {}]}}\n', "{}\n"])
+@thinned("place", ['{{"detail": {}}}\n', '{{"x": [1, {}]}}\n', "{}\n"], 1)
 def test_values_within_each_other_are_one_entry_that_is_not_whole(
     tmp_path: Path, levels: int, place: str
 ) -> None:
@@ -325,7 +328,7 @@ def cloud_sql(second: int) -> str:
     return json.dumps({"textPayload": line, "timestamp": stamp(second)}) + "\n"
 
 
-@pytest.mark.parametrize("many", [2, 999, 1001, 2500])
+@thinned("many", [2, 999, 1001, 2500], 1)
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_an_export_is_read_from_its_oldest_entry_on(
     tmp_path: Path, many: int, newest_first: bool

@@ -13,6 +13,7 @@ import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.entries import read_entries
+from thinned import thinned
 from workloads.capturing.logs.log_lines import csv, entries, jsonlog, stderr, texts, written
 
 WRITERS = {"stderr": stderr, "csv": csv, "json": jsonlog}
@@ -24,7 +25,7 @@ def log(kind: str, seconds: range) -> str:
 
 
 @pytest.mark.parametrize("kind", list(WRITERS))
-@pytest.mark.parametrize("packed", [False, True])
+@thinned("packed", [False, True], 1)
 def test_a_pipe_is_read_from_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, packed: bool
 ) -> None:
@@ -56,7 +57,7 @@ def test_copies_of_pipes_are_gone_at_the_end(
 
 @pytest.mark.parametrize("second", list(WRITERS))
 @pytest.mark.parametrize("first", list(WRITERS))
-@pytest.mark.parametrize("whole_seconds", [False, True])
+@thinned("whole_seconds", [False, True], 1)
 def test_the_same_entries_in_two_logs_are_refused(
     tmp_path: Path, first: str, second: str, whole_seconds: bool
 ) -> None:

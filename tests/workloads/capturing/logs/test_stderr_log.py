@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.other_lines import holds_statement
+from thinned import thinned
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -91,7 +92,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", list(OTHERS))
+@thinned("other", list(OTHERS), 2)
 def test_statements_of_another_format_are_counted_and_many_are_refused(
     tmp_path: Path, other: str
 ) -> None:
@@ -164,6 +165,7 @@ def test_nuls_that_a_crash_left_end_a_line_and_are_nothing_else(tmp_path: Path, 
 LINES = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=20)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(
