@@ -33,7 +33,6 @@ KINDS = ("ext4", "xfs", "btrfs")
 BYTES = 12 * 2**30
 _OF_A_CONTRAST = (
     "arm", "control", "estimate_percent", "low_percent", "high_percent", "verdict", "epochs",
-    "sentence",
 )  # fmt: skip
 
 

@@ -318,3 +318,23 @@ def test_settings_of_startup_messages_are_named(server: Logged, tmp_path: Path) 
         passed.end()
     assert passed.facts["sets"] == {"search_path": 1, "jit": 1}
     assert passed.facts["captured"] == 9
+
+
+def test_settings_of_roles_are_named(server: Logged, tmp_path: Path) -> None:
+    """They hold for the application's sessions, and not for those of another role that drives."""
+    database, other = server.database("with_roles"), server.database("without_roles")
+    server.ask(
+        "CREATE ROLE app LOGIN; ALTER ROLE app SET search_path = app, public;"
+        f"ALTER ROLE app IN DATABASE {database} SET jit = off;"
+        "ALTER ROLE app SET log_min_duration_statement = 0; ALTER ROLE app SET work_mem = '64MB';"
+        f"ALTER ROLE app IN DATABASE {other} SET enable_seqscan = off;"
+        "CREATE ROLE idle LOGIN; ALTER ROLE idle SET geqo = off; GRANT pg_read_all_data TO app"
+    )
+    with passing(tmp_path / "passed", server.conninfo(database)) as passed:
+        for user in ("app", "app", "postgres"):
+            words = passed.conninfo(database, f"sslmode=disable user={user}")
+            with psycopg.connect(words) as connection:
+                connection.execute("SELECT n FROM t WHERE id = 1")
+        passed.interrupt()
+        passed.end()
+    assert passed.facts["sets"] == {"search_path": 2, "work_mem": 2, "jit": 2}

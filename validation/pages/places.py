@@ -29,7 +29,6 @@ def page(results: Sequence[Json]) -> str:
         parts += [
             f"```\nsteelyard weigh {shlex.join(result['words'])}\n```",
             table(head, [_row(contrast) for contrast in result["contrasts"]]),
-            *(f"> {contrast['sentence']}." for contrast in result["contrasts"]),
             f"{result['whole_seconds'] / 60:.0f} minutes. Doubts: "
             f"{', '.join(result['threats']) or 'none'}. "
             f"Measured on {machine_words(result['machine'])}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,6 @@ from steelyard.model.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.cli.driving.passing import Passed, PassingOptions
-    from steelyard.engines.postgres.sql.capture_source import DefinedType
     from steelyard.workloads.capturing.mix import Mix
     from steelyard.workloads.capturing.writing import ErrorsOf
 
@@ -169,17 +168,18 @@ class _Writing:
 def _passed(how: PassingOptions, database: str | None, write: _Writing) -> None:
     """Pass connections through, write what they executed, and pass on those that are open."""
     from steelyard.cli.driving import passing
-    from steelyard.engines.postgres.sql.capture_source import defined_types
+    from steelyard.engines.postgres.sql.capture_source import defined_types, role_settings
 
-    def types_of(database: str) -> Mapping[int, DefinedType]:
-        return defined_types(replace(how.target, database=database))
-
+    reader = passing.DatabaseReader(
+        types=lambda database: defined_types(replace(how.target, database=database)),
+        roles=lambda database: role_settings(replace(how.target, database=database)),
+    )
     with passing.passing(how, write.output) as (proxy, notes):
         seconds = passing.wait(how, proxy.address)
         proxy.stop()
         status = proxy.status()
         try:
-            mix = passing.passed_mix(notes, status, database, types_of)
+            mix = passing.passed_mix(notes, status, database, reader)
             write(mix, "connections", passing.Passed(seconds, status, passing.added_by(proxy)))
         finally:
             passing.wait_for_clients(proxy)

@@ -24,6 +24,7 @@ from steelyard.model.units import NS_PER_S, format_duration, whole_number
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
 from steelyard.workloads.capturing.mix import Mix, mix_of
 from steelyard.workloads.capturing.passed.spool import passed_statements
+from steelyard.workloads.capturing.passed.startup_settings import startup_settings
 from steelyard.workloads.capturing.passed.type_names import NO_TYPES, Types
 from steelyard.workloads.capturing.transactions import transactions
 
@@ -190,15 +191,26 @@ def wait_for_clients(proxy: Proxy) -> None:
             time.sleep(_LOOK_S)
 
 
+@dataclass(frozen=True)
+class DatabaseReader:
+    """Reads of a database, by its name, what only its server knows."""
+
+    types: Callable[[str], Types]
+    """The types that it defines."""
+    roles: Callable[[str], Mapping[str, Mapping[str, str]]]
+    """Role → setting → value, of what sessions of the role begin with there."""
+
+
 def passed_mix(
-    notes: IO[bytes], status: Status, database: str | None, types_of: Callable[[str], Types]
+    notes: IO[bytes], status: Status, database: str | None, reader: DatabaseReader
 ) -> Mix:
-    """The kinds of what was passed through. `types_of`: reads the types that a database defines,
-    where values of them were sent. UsageError: no statement was."""
+    """The kinds of what was passed through. `reader`: is asked for types where values of them were
+    sent, and for the roles that did something. UsageError: no statement was."""
     ledger = CaptureLedger()
     notes.seek(0)
-    events = passed_statements(notes, ledger, database, cache(partial(_types_of, types_of)))
+    events = passed_statements(notes, ledger, database, cache(partial(_types_of, reader.types)))
     mix = mix_of(transactions(events), ledger=ledger)
+    _note_roles(ledger, reader)
     ledger.read += status["lost_statements"]
     ledger.enter(
         StatementOutcome.NOT_RECORDED, status["lost_ns"] / NS_PER_S, status["lost_statements"]
@@ -224,6 +236,24 @@ def _types_of(read: Callable[[str], Types], database: str) -> Types:
             "out; name a user that may connect in --to"
         )
         return NO_TYPES
+
+
+def _note_roles(ledger: CaptureLedger, reader: DatabaseReader) -> None:
+    """Counts what sessions had set by their role, as if they had done it; where that cannot be
+    read it is said."""
+    for database in sorted({database for database, _ in ledger.logins}):
+        try:
+            roles = reader.roles(database)
+        except EngineError as error:
+            say(
+                f'note: could not read what roles set in database "{database}" '
+                f"({error.detail or error.primary}): a search_path of ALTER ROLE is not named"
+            )
+            continue
+        for (where, user), sessions in ledger.logins.items():
+            settings = roles.get(user, {}) if where == database else {}
+            for name in startup_settings(settings.items()):
+                ledger.note_setting(name, sessions)
 
 
 def added_by(proxy: Proxy) -> ForwardingDelay:

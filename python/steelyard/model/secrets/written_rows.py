@@ -43,9 +43,7 @@ _POSITIONAL = re.compile(
 _MERGED = re.compile(
     rf"\bmerge\s{{1,20}}(?:into\s{{1,20}})?(?:only\s{{1,9}})?{_TABLE}", re.IGNORECASE
 )
-_MERGED_ROWS = re.compile(
-    rf"\bthen\s{{1,20}}insert\s{{1,20}}{_OVERRIDING}{_ROWS}", re.IGNORECASE
-)
+_MERGED_ROWS = re.compile(rf"\bthen\s{{1,20}}insert\s{{1,20}}{_OVERRIDING}{_ROWS}", re.IGNORECASE)
 _COPIED = re.compile(
     rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{_COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
     r"[^;\n]{0,300};[^\S\n]{0,20}\n",

@@ -81,14 +81,16 @@ class CaptureLedger:
     sets: Counter[str] = field(default_factory=Counter)
     """How often sessions set what decides which tables or plans their statements meet, by its
     name."""
+    logins: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Sessions that did something by their database and user, where both are known."""
     forgotten: int = 0
     """How often a server that counts statements made room for others by forgetting some."""
 
-    def note_setting(self, name: str) -> None:
+    def note_setting(self, name: str, times: int = 1) -> None:
         """Count that a session set something; of many names not all, for an application may make
         them up."""
         if name in self.sets or len(self.sets) < _MOST_SETTINGS:
-            self.sets[name] += 1
+            self.sets[name] += times
 
     def enter(self, outcome: StatementOutcome, seconds: float = 0.0, statements: int = 1) -> None:
         """Count statements under what became of them."""

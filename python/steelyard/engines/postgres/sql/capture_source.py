@@ -1,6 +1,6 @@
 """Reads of a server what a capture takes from it: what pg_stat_statements counted, the planner's
-statistics of the columns, why statements of a mix cannot be parsed, and which types a database
-defines itself, with what their binary values are made of.
+statistics of the columns, why statements of a mix cannot be parsed, what sessions of a role begin
+with, and which types a database defines itself, with what their binary values are made of.
 """
 
 from __future__ import annotations
@@ -176,6 +176,29 @@ def _parse_error(session: psycopg.Connection, text: str) -> ServerParseError | N
             return None
         return ServerParseError(error.sqlstate or "", error.diag.message_primary or str(error))
     return None
+
+
+_ROLES = """
+SELECT /* steelyard asks */ r.rolname, setting
+  FROM pg_catalog.pg_db_role_setting AS s JOIN pg_catalog.pg_roles AS r ON r.oid = s.setrole,
+       pg_catalog.unnest(s.setconfig) AS setting
+ WHERE s.setdatabase IN
+       (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()))
+ ORDER BY s.setdatabase
+"""
+# Of a role in one database comes last, and counts (process_settings in postinit.c).
+
+
+def role_settings(target: Endpoint) -> dict[str, dict[str, str]]:
+    """Role → setting → value: what sessions of a role begin with in the target's database, by ALTER
+    ROLE. ServerError: it cannot be read."""
+    with connected(target) as session:
+        rows = session.execute(_ROLES).fetchall()
+    settings = dict[str, dict[str, str]]()
+    for role, setting in rows:
+        name, _, value = str(setting).partition("=")
+        settings.setdefault(str(role), {})[name] = value
+    return settings
 
 
 TypeKind = Literal["enum", "domain", "composite", "range", "multirange", "array", "same", "other"]

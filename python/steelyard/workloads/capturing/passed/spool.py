@@ -57,7 +57,8 @@ class _Session:
     database: str = ""
     application: str = ""
     settings: tuple[str, ...] = ()
-    """That its startup message made, until they are counted."""
+    """That its startup message made."""
+    is_counted: bool = False
     codec: str | None = "utf-8"
     """None: it is not known here."""
     prepared: dict[int, _Prepared] = field(default_factory=dict)
@@ -106,7 +107,7 @@ def passed_statements(
             elif kind == "Q":
                 statement = of_database(_statement(session, body), ledger, database)
                 if statement.outcome is not StatementOutcome.OTHER_DATABASE:
-                    _count_settings(session, ledger)
+                    _count_login(session, ledger)
                 yield statement
             else:
                 _note(session, kind, body)
@@ -121,11 +122,14 @@ def _records(piece: bytes) -> Iterator[tuple[str, bytes]]:
         at += length
 
 
-def _count_settings(session: _Session, ledger: CaptureLedger) -> None:
+def _count_login(session: _Session, ledger: CaptureLedger) -> None:
     """Once for each session that does something."""
+    if session.is_counted:
+        return
+    session.is_counted = True
+    ledger.logins[session.database, session.user] += 1
     for name in session.settings:
         ledger.note_setting(name)
-    session.settings = ()
 
 
 def _note(session: _Session, kind: str, body: bytes) -> None:
