@@ -23,7 +23,7 @@ build: $(VENV)/.built ## set up .venv and build the release extension into it
 test: build ## everything: Rust and Python tests, tidy rules, real servers
 	@bash .ci/test fast
 
-test-long: build ## what does not fit into 15 minutes as well
+test-long: build ## all cases and all that takes longer as well
 	@bash .ci/test long
 
 check: build ## format, lint, types, unit and tidy tests: under a minute

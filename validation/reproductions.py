@@ -45,8 +45,10 @@ FORM = folded.Form(
 )
 _OF_EFFECTS = "\n| effect | change |"
 _DOUBTS = re.compile(r"^Doubts: \d+\n\n((?:- \*\*.*\n)+)", re.MULTILINE)
-_TOOK = re.compile(r"^(Took .*; seed \d+\.) Repeat:\n\n```\n.*\n```\n", re.MULTILINE)
+_TOOK = re.compile(r"^(Took [^:;\n]*)[^;\n]*(; seed \d+\.) Repeat:\n\n```\n.*\n```\n", re.MULTILINE)
 BEGIN, END = "<!-- repeated -->", "<!-- /repeated -->"
+_MACHINE = re.compile(r"^- \d+ processors? \([^)]*\), \d+ GB of memory; ", re.MULTILINE)
+"""Of one step; the head of the page has those of all."""
 CHECKOUT = re.compile(r"""(?<![^\s"'=])/(?:[^\s"']*/)?(?=python/steelyard/)""")
 """Where a checkout stood, before a file of it."""
 HEAD = (
@@ -96,7 +98,8 @@ def text_of(study: Reproduction, results: Results) -> str:
 def files(study: Reproduction, results: Results) -> dict[Path, str]:
     """The page of a study and its tables; what was seen of each doubt is a table too. The commands
     of single steps are left out: `steelyard reproduce NAME --only STEP` does the same."""
-    text = _TOOK.sub(r"\1\n", _DOUBTS.sub(_as_table, text_of(study, results)))
+    text = _MACHINE.sub("- ", text_of(study, results))
+    text = _TOOK.sub(r"\1\2\n", _DOUBTS.sub(_as_table, text))
     return folded.files_of(PAGES / f"{study.name}.md", text, _form(text))
 
 
