@@ -38,7 +38,7 @@ _OF_A_CONTRAST = (
 
 def result_of(words: Sequence[str], verdict: Mapping[str, Any], record: Path) -> dict[str, Any]:
     """The result to write down, from a verdict and its record."""
-    contrasts = verdict["contrasts"]
+    contrasts = [*verdict["contrasts"], *verdict["pairs"]]
     return {
         "words": list(words),
         "contrasts": [{key: contrast[key] for key in _OF_A_CONTRAST} for contrast in contrasts],

@@ -22,7 +22,11 @@ CONTRAST = {
     "high_percent": None, "verdict": "slower", "epochs": 12, "sentence": "xfs costs 4.1 %",
     "threats": [{"name": "data directory tied to the arm"}], "unit": "transactions/s",
 }  # fmt: skip
-VERDICT = {"contrasts": [CONTRAST], "whole_seconds": 1500.0}
+VERDICT = {
+    "contrasts": [CONTRAST],
+    "pairs": [CONTRAST | {"control": "btrfs"}],
+    "whole_seconds": 1500.0,
+}
 
 
 def test_each_arm_has_its_row_and_its_doubts(tmp_path: Path) -> None:
@@ -30,6 +34,7 @@ def test_each_arm_has_its_row_and_its_doubts(tmp_path: Path) -> None:
     text = page([places.result_of(["mine.toml", "--seed", "16"], VERDICT, tmp_path)])
     assert "\nsteelyard weigh mine.toml --seed 16\n" in text
     assert "| xfs against ext4 | −4.1 % | [−6.0, unbounded] % | slower | 12 |" in text
+    assert "| xfs against btrfs | −4.1 % |" in text
     assert "25 minutes. Doubts: data directory tied to the arm. Measured on 2 proc" in text
     assert "Not yet weighed." in page([])
 
@@ -41,9 +46,8 @@ def test_the_page_is_what_the_results_say() -> None:
 def test_every_arm_has_a_place_that_is_made() -> None:
     [(study, *_)] = places.WEIGHINGS.values()
     weighed = read_study(str(Path(__file__).parents[2] / study))
-    named = {arm.directory for arm in weighed.arms} | {arm.wal_directory for arm in weighed.arms}
-    made = {places.PLACES / kind for kind in places.KINDS}
-    assert {Path(place) for place in named if place} == made
+    named = {arm.directory for arm in weighed.every_arm}
+    assert named == {str(places.PLACES / kind) for kind in places.KINDS}
 
 
 @pytest.mark.long

@@ -12,8 +12,8 @@ from validation.pages.table import paragraph, signed, table
 Json = Mapping[str, Any]
 _HEAD = """
     The same writes on three file systems, made anew by their programs' defaults in files of one
-    disk; full-page images left out where none is needed; the log on a file system of its own. Each
-    arm stays in its place, so a difference is that of these places, not of file systems anywhere
+    disk, and on the last one without full-page images, where none is needed. Each arm stays in its
+    place, so a difference is that of these places, not of file systems anywhere
     ([places](../reference/studies.md#places)). Written by `python -m validation.places` from
     `validation/results/places.jsonl`.
 """
