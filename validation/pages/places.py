@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.reproductions.reproduction import machine_words
-from validation.pages.table import paragraph, signed, table
+from validation.pages.table import effect, paragraph, table
 
 Json = Mapping[str, Any]
 _HEAD = """
@@ -37,15 +37,5 @@ def page(results: Sequence[Json]) -> str:
 
 
 def _row(line: Json) -> list[str]:
-    ends = [
-        "unbounded" if line[f"{end}_percent"] is None else signed(line[f"{end}_percent"], 1)
-        for end in ("low", "high")
-    ]
-    middle = line["estimate_percent"]
-    return [
-        f"{line['arm']} against {line['control']}",
-        "–" if middle is None else f"{signed(middle, 1)} %",
-        f"[{ends[0]}, {ends[1]}] %",
-        line["verdict"],
-        str(line["epochs"]),
-    ]
+    arms = f"{line['arm']} against {line['control']}"
+    return [arms, *effect(line), line["verdict"], str(line["epochs"])]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.reproductions.reproduction import machine_words
-from validation.pages.table import paragraph, signed, table
+from validation.pages.table import effect, paragraph, table
 
 Json = Mapping[str, Any]
 _HEAD = """
@@ -74,7 +74,7 @@ def _swept(line: Json) -> list[str]:
 def _point(line: Json) -> list[str]:
     return [
         f"{line['arm']} against {line['control']}",
-        *_effect(line),
+        *effect(line),
         line["verdict"],
         str(line["epochs"]),
         line["cause"] or "none",
@@ -85,11 +85,11 @@ def _point(line: Json) -> list[str]:
 def _factors(line: Json) -> list[str]:
     factors, threats = line["factors"], ", ".join(line["threats"]) or "none"
     effects = [
-        [" × ".join(e["factors"]), *_effect(e), f"{e['p_value']:.3g}", e["verdict"]]
+        [" × ".join(e["factors"]), *effect(e), f"{e['p_value']:.3g}", e["verdict"]]
         for e in factors["effects"]
     ]
     simple = [
-        [e["factor"], f"{e['by']}: {e['level']}", *_effect(e)] for e in factors["simple_effects"]
+        [e["factor"], f"{e['by']}: {e['level']}", *effect(e)] for e in factors["simple_effects"]
     ]
     left = len(factors["left_out"])
     sentence = (
@@ -109,11 +109,3 @@ def _factors(line: Json) -> list[str]:
 
 def _sentences(document: Json) -> list[str]:
     return [f"> {sentence}." for sentence in document["sentences"]]
-
-
-def _effect(line: Json) -> list[str]:
-    middle = line["estimate_percent"]
-    ends = ["unbounded" if line[f"{end}_percent"] is None else signed(line[f"{end}_percent"], 1)
-            for end in ("low", "high")]  # fmt: skip
-    estimate = "–" if middle is None else f"{signed(middle, 1)} %"
-    return [estimate, f"[{ends[0]}, {ends[1]}] %"]

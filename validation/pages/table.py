@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from steelyard.model.units import format_percent
 from validation.proportion import Proportion
@@ -22,6 +23,15 @@ def paragraph(text: str) -> str:
 def signed(value: float, digits: int) -> str:
     """`"+1.20"`, `"−0.85"` with a real minus, and a zero without a sign."""
     return format_percent(value, digits).removesuffix(" %")
+
+
+def effect(line: Mapping[str, Any]) -> list[str]:
+    """The estimate and the interval of a contrast as cells, in percent."""
+    middle = line["estimate_percent"]
+    ends = ["unbounded" if line[f"{end}_percent"] is None else signed(line[f"{end}_percent"], 1)
+            for end in ("low", "high")]  # fmt: skip
+    estimate = "–" if middle is None else f"{signed(middle, 1)} %"
+    return [estimate, f"[{ends[0]}, {ends[1]}] %"]
 
 
 def at_most(share: Proportion, bound: float) -> str:
