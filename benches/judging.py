@@ -29,7 +29,10 @@ from typing import Any
 import numpy as np
 
 from steelyard.evaluation.threats.machine import MACHINE_READINGS
+from steelyard.record.reader import VERDICT, read_recorded
+from steelyard.record.record import Record
 from steelyard.record.upgrade import upgrade_telemetry
+from steelyard.verdict.rejudge import rejudge
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -69,16 +72,20 @@ def large_record(directory: Path) -> Path:
 
     def whole(line: Json) -> Json:
         fields = {"scripts": [{**script, "transactions": line["transactions"]}]}
+        fields["driver_cpu_ns"] = slice_kept["driver_cpu_ns"]
         return {**slice_kept, **line, **fields, "rows": line["transactions"]}
 
     def telemetry(line: Json) -> Json:
         first, *_ = upgrade_telemetry(epoch_kept)["arms"].values()
+        first = {**first, "driver_cpu_ns": each * slice_kept["driver_cpu_ns"]}
         by_arm = {arm: arm_telemetry(first, draw, n / 100) for n, arm in enumerate(ARMS)}
         order = draw.sample(ARMS, len(ARMS))
         return {**line, "start_order": order, "arms": by_arm, "machine": machine_telemetry()}
 
     rewrite(directory / "slices.jsonl", whole)
     rewrite(directory / "telemetry.jsonl", telemetry)
+    record = Record.open(directory)
+    record.write(VERDICT, rejudge(read_recorded(record)).to_json())
     return directory
 
 
@@ -128,13 +135,17 @@ def machine_telemetry() -> list[Json]:
 
 
 def used(command: list[str | Path]) -> tuple[float, float]:
-    """Wall seconds, and the most MB that a command had."""
+    """Wall seconds, and the most MB that a command had; SystemExit where it fails."""
     begun = os.times().elapsed
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir()
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tempfile.gettempdir()
     )
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
+    assert process.stderr is not None
+    errors = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"error: {' '.join(map(str, command))}\n{errors}")
     return os.times().elapsed - begun, usage.ru_maxrss / 1024
 
 

@@ -24,6 +24,7 @@ SMALL = {
     "load_ratio": "--rounds 1 --scale 1",
     "mysql_cpu": "--rounds 1 --seconds 1 --rows 1000",
     "passing": "--rounds 1 --seconds 1",
+    "regression": f"--before {shlex.quote(str(BENCHES.parent))} --rounds 1 --seconds 1",
     "scrub": "--rounds 1 --scale 1 --no-cold",
     "start_up": "--rounds 1",
     "statement_times": DRIVER,
@@ -53,4 +54,5 @@ def test_a_bench_measures_and_says_what_it_read(name: str) -> None:
     )
     assert done.returncode in (0, 1), done.stderr  # 1: a bound is missed, as it may at this size
     assert "Traceback" not in done.stderr, done.stderr
+    assert "error:" not in done.stderr, done.stderr  # status 1 too, and nothing was measured
     assert done.stdout.strip(), done.stderr

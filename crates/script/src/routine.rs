@@ -85,11 +85,7 @@ impl Routine {
 
     /// Whether a semicolon may end the statement or, as the server has it, belong to the body.
     pub(crate) fn is_unclear(&self) -> bool {
-        let kind = match self.initials {
-            [b'c', b'o', b'a', kind] | [b'c' | b'a', kind, ..] => kind,
-            _ => 0,
-        };
-        let without_end = matches!(kind, b'p' | b't') && !self.is_enclosed;
+        let without_end = matches!(self.defined(), b'p' | b't') && !self.is_enclosed;
         self.dialect == Dialect::SqlServer && without_end
     }
 
@@ -103,13 +99,19 @@ impl Routine {
             }
             return self.initials[0] == b'c' && self.has_body == Some(true);
         }
-        let has_body = |initial| {
-            matches!(initial, b'f' | b'p') || initial == b't' && self.dialect == Dialect::SqlServer
-        };
-        match self.initials {
-            [b'c', b'o', b'r' | b'a', defined] => has_body(defined),
-            [b'c' | b'a', defined, ..] => has_body(defined),
+        match self.defined() {
+            b'f' | b'p' => true,
+            b't' => self.dialect == Dialect::SqlServer,
             _ => false,
+        }
+    }
+
+    /// The initial of what is created or altered: function, procedure or trigger; else 0.
+    fn defined(&self) -> u8 {
+        match self.initials {
+            [b'c', b'o', b'r' | b'a', initial] => initial,
+            [b'c' | b'a', initial, ..] => initial,
+            _ => 0,
         }
     }
 

@@ -127,14 +127,14 @@ def without_positional_rows(text: str) -> str:
             return _without_selected(text, match.end(), spared=_is_part)
         return without_literals(text, match.end())
 
-    return _without_merged(replace_behind(_POSITIONAL, text, values))
+    text = replace_behind(_POSITIONAL, text, values)
+    return text if _MERGED_ROWS.search(text) is None else _without_merged(text, tables)
 
 
-def _without_merged(text: str) -> str:
+def _without_merged(text: str, tables: Callable[[], Mapping[str, Sequence[str]]]) -> str:
     """The text without the rows of each MERGE into a table that may hold secrets."""
     merged = list(_MERGED.finditer(text))
     begins = [match.start() for match in merged]
-    tables = cache(partial(_tables, text))
 
     def values(match: re.Match[str]) -> tuple[str, int] | None:
         number = bisect(begins, match.start())
