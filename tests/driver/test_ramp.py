@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from driver.served import Server
+from steelyard import _core
 from steelyard.driver.answer import SliceAnswer
 from steelyard.driver.summary import read_ramp, summarize_ramp
 from steelyard.model.errors import UsageError
 
+RECORDS = Path(__file__).parents[1] / "records"
 START = "from steelyard.cli.app import main; main()"
 
 
@@ -37,7 +41,7 @@ def test_what_is_no_ramp_is_wrong_usage(text: str) -> None:
         read_ramp(text)
 
 
-def counted(**changes: int) -> SliceAnswer:
+def counted(**changes: Any) -> SliceAnswer:
     """What the driver answers of a step of a second with 1000 arrivals."""
     step = {"transactions": 1000, "busy_ns": 10**9, "end_ns": 10**9, "latency_sum_ns": 0}
     return SliceAnswer.model_validate({"arm": "target", "clients": 1, **step, **changes})
@@ -53,6 +57,18 @@ def test_the_rate_that_was_kept_up_with_lies_below_every_step_that_fell_behind()
         assert summarize_ramp((5,), [behind], None).kept_up is None
     assert summarize_ramp((5,), [counted(unstarted=10)], None).kept_up == 5
     assert summarize_ramp((5,), [good], 1.0).kept_up is None, "no latency is no proof"
+
+
+@pytest.mark.parametrize(("limit_ms", "kept_up"), [(1.0, 5), (0.78, 5), (0.77, None)])
+def test_a_step_keeps_up_within_its_limit(limit_ms: float, kept_up: float | None) -> None:
+    with tarfile.open(RECORDS / "aa.tar.xz") as archive:
+        slices = archive.extractfile("slices.jsonl")
+        assert slices is not None
+        [script] = json.loads(slices.readline())["scripts"]
+    p99_us = _core.histogram_quantiles([script["latency"]], [0.99])["values"][0] / 1000
+    assert 770 < p99_us < 780, "between the limits"
+    step = counted(scripts=[{**script, "transactions": 1000}])
+    assert summarize_ramp((5,), [step], limit_ms).kept_up == kept_up
 
 
 @pytest.mark.long

@@ -221,6 +221,37 @@ fn a_pipeline_is_answered_in_its_order_and_skipped_behind_an_error() {
     }
 }
 
+#[test]
+fn what_is_sent_behind_an_error_is_skipped_until_a_sync() {
+    let batch = |text: &str| joined(&[&parse("", text, &[]), &bind("", "", &[]), &execute("")]);
+    let turns = [
+        (true, batch("select bad")),
+        (false, error("42601")),
+        (true, joined(&[&batch("select 1"), SYNC])),
+        (false, READY.to_vec()),
+        (true, query("select 2")),
+        (false, joined(&[&done(), READY])),
+    ];
+    let whole = observed(&turns, 1000);
+    let [.., skipped, last] = &shown(&whole)[..] else {
+        panic!("{whole:?}")
+    };
+    assert_eq!((skipped.1, skipped.2), (4, 1));
+    assert_eq!(*last, ("select 2", 0, 0));
+}
+
+#[test]
+fn a_statement_of_a_pipeline_takes_its_time_since_the_answer_before_it() {
+    let turns = [
+        (true, joined(&[&query("select 1"), &query("select 2")])),
+        (false, joined(&[&done(), READY])),
+        (false, joined(&[&done(), READY])),
+        (false, Vec::new()),
+    ];
+    let times: Vec<_> = observed(&turns, 1000).iter().map(|n| n.took_ns).collect();
+    assert_eq!(times, [100, 100]);
+}
+
 /// What was noted, a letter each: T, a transaction begins; Q, a statement; others are left out.
 fn kinds(notes: &[u8]) -> String {
     let (mut at, mut all) = (0, String::new());

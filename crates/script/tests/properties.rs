@@ -135,4 +135,10 @@ proptest! {
         let found = Random::new(seed).uniform_int(lo, hi);
         prop_assert!(found >= lo && found <= hi.max(lo));
     }
+
+    #[test]
+    fn uniform_doubles_are_below_one(seed in any::<u64>()) {
+        let mut random = Random::new(seed);
+        prop_assert!((0..100).all(|_| (0.0..1.0).contains(&random.uniform_f64())));
+    }
 }

@@ -331,6 +331,14 @@ mod tests {
         // 2026-03-04 is day 739 678 of `date` and 46 083 of `datetime`.
         let day = 739_678_u32.to_le_bytes();
         assert_eq!(shown(of::DATE, 0, &day[..3]), "2026-03-04");
+        for (days, date) in [
+            (738_884_u32, "2023-12-31"),
+            (738_915, "2024-01-31"),
+            (738_944, "2024-02-29"),
+            (738_945, "2024-03-01"),
+        ] {
+            assert_eq!(shown(of::DATE, 0, &days.to_le_bytes()[..3]), date);
+        }
         let noon = [&46_083_i32.to_le_bytes()[..], &12_960_001_u32.to_le_bytes()].concat();
         assert_eq!(shown(of::DATETIME_N, 0, &noon), "2026-03-04 12:00:00.003");
         let brief = [&46_083_u16.to_le_bytes()[..], &61_u16.to_le_bytes()].concat();

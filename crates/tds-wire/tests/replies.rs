@@ -127,6 +127,50 @@ fn results_are_captured_whatever_statement_they_are_of() {
 }
 
 #[test]
+fn nulls_of_a_packed_row_are_those_of_their_bits() {
+    let mut scanner = Scanner::new();
+    scanner.expect_reply();
+    scanner.capture_results();
+    let value = [&[8][..], &5_i64.to_le_bytes()].concat();
+    let packed = [vec![0xd2, 0b1000, 0b10], value.repeat(8)].concat();
+    let content = [
+        columns(&[(BIGINT, "n"); 10]),
+        packed,
+        done(DONE, COUNTED, 1),
+    ];
+    assert_eq!(scanner.scan(&packet(&content.concat())), Ok(true));
+    let captured = scanner.take_captured();
+    let values = row_values(&captured[0].last).unwrap();
+    let nulls: Vec<_> = (0..10).filter(|&at| values[at].is_none()).collect();
+    assert_eq!(nulls, [3, 9]);
+}
+
+#[test]
+fn rows_that_would_fill_the_memory_are_refused() {
+    let mut scanner = Scanner::new();
+    scanner.expect_reply();
+    scanner.capture_every_row();
+    let open = |content: &[u8]| {
+        let mut bytes = packet(content);
+        bytes[1] = 0;
+        bytes
+    };
+    scanner
+        .scan(&open(&columns(&[(NVARCHAR_MAX, "t")])))
+        .unwrap();
+    let row = [
+        &[0xd1][..],
+        &(u64::MAX - 1).to_le_bytes(),
+        &20_000_u32.to_le_bytes(),
+        &[b'a', 0].repeat(10_000),
+        &[0; 4],
+    ];
+    let row = open(&row.concat());
+    let ended = (0..2_000).find_map(|_| scanner.scan(&row).err());
+    assert!(ended.unwrap().to_string().contains("would have to be kept"));
+}
+
+#[test]
 fn every_row_is_kept_where_that_is_wanted() {
     let mut scanner = Scanner::new();
     let content = [

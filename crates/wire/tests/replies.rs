@@ -68,6 +68,17 @@ fn the_first_error_is_kept_in_the_servers_words() {
 }
 
 #[test]
+fn an_error_that_ends_the_session_is_fatal() {
+    for severity in ["FATAL", "PANIC"] {
+        let mut scanner = Scanner::new();
+        scanner
+            .scan(&error_report(severity, "57P02", "crash"))
+            .unwrap();
+        assert!(scanner.take_error().unwrap().is_fatal(), "{severity}");
+    }
+}
+
+#[test]
 fn a_second_ready_for_query_is_a_violation() {
     let bytes = [select_reply(1), message(b'Z', b"I")].concat();
     assert!(matches!(

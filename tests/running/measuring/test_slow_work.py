@@ -46,6 +46,7 @@ def test_the_longest_slice_follows_the_budget_and_the_study_s_epochs() -> None:
 
 def test_fast_executions_are_fast_and_cancelled_ones_slow() -> None:
     assert not is_slow(line(0.1, 500), 1 * S)
+    assert not is_slow(line(0.1, 50_000), 1 * S)  # five seconds of them
     assert is_slow(line(300, 1), 1 * S)
     assert is_slow(CANCELLED, 1 * S)
 
