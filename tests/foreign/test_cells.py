@@ -122,3 +122,174 @@ def test_cells_that_were_measured_unequally_often_count_once() -> None:
     judgement = judged_text(f"version,clients,tps\n{rows}")
     assert only(judgement).epochs == 2
     assert any("count once" in note for note in judgement.comparison.notes)
+
+
+@pytest.mark.parametrize("heading", ["block", "day", "round", "session"])
+@pytest.mark.parametrize(("lacks", "named"), [((3,), "3"), ((1, 6), "1"), ((2, 4, 6), "2")])
+def test_a_block_that_an_arm_lacks_is_left_out_and_named(
+    heading: str, lacks: tuple[int, ...], named: str
+) -> None:
+    rows = "".join(
+        f"{arm},{b},{900 * 1.1**b * (1 + k / 20) + n * 7 % 5 + b * 3 % 7:.2f}\n"
+        for b in range(1, 7)
+        for n in range(2)
+        for k, arm in enumerate(("off", "on"))
+        if not (arm == "on" and b in lacks)
+    )
+    judgement = judged_text(f"arm,{heading},tps\n{rows}", **RANDOM)
+    assert percent(judgement) == pytest.approx(5, abs=0.1)
+    assert (only(judgement).details.paired, only(judgement).epochs) == (True, 6 - len(lacks))
+    left_out = f"rows of off that another arm lacks were left out: {heading} {named}"
+    assert any(note.startswith(left_out) for note in judgement.comparison.notes)
+
+
+@pytest.mark.parametrize(
+    ("heading", "off", "on"),
+    [
+        ("day", "1122", "3344"),  # none of both
+        ("day", "1122334455", "5566778899"),  # one of nine
+        ("run", "123456789", "12345678"),  # counted, and not named
+    ],
+)
+def test_rows_of_too_few_common_blocks_stay_unpaired(heading: str, off: str, on: str) -> None:
+    turns = max(len(off), len(on))
+    rows = "".join(
+        f"{arm},{blocks[n]},{900 + 50 * k + n * 7 % 11}.5\n"
+        for n in range(turns)
+        for k, (arm, blocks) in enumerate((("off", off), ("on", on)))
+        if n < len(blocks)
+    )
+    judgement = judged_text(f"arm,{heading},tps\n{rows}", **RANDOM)
+    assert not only(judgement).details.paired
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [len(off), len(on)]
+    assert f'column "{heading}" does not' in judgement.comparison.apart
+
+
+def wide(heading: str, names: list[str], missing: dict[str, int]) -> str:
+    """A column an arm, the second a tenth faster; of the last rows of an arm some are missing."""
+    rows = [
+        (f"{9 + n * 5 % 13 / 9:.3f}", f"{(9 + n * 5 % 13 / 9) * 0.9 * (1 + n * 7 % 5 / 900):.3f}")
+        for n in range(len(names))
+    ]
+    arms = enumerate(("off", "on"))
+    cells = [
+        ["-" if n >= len(rows) - missing.get(arm, 0) else row[k] for n, row in enumerate(rows)]
+        for k, arm in arms
+    ]
+    lines = zip(names, *cells, strict=True)
+    return f"{heading},off (s),on (s)\n" + "".join(",".join(line) + "\n" for line in lines)
+
+
+QUERIES = [f"Q{n}" for n in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    ("heading", "names", "lost"),
+    [
+        ("query", QUERIES, True),
+        ("clients", [str(2**n) for n in range(12)], True),
+        ("round", [str(n) for n in range(12)], False),
+    ],
+)
+@pytest.mark.parametrize("missing", [{}, {"on": 1}, {"off": 2}, {"on": 6}])
+def test_a_named_row_that_an_arm_lacks_is_left_out_of_all_columns(
+    heading: str, names: list[str], lost: bool, missing: dict[str, int]
+) -> None:
+    judgement = judged_text(wide(heading, names, missing))
+    common = 12 - sum(missing.values())
+    assert (only(judgement).details.paired, only(judgement).epochs) == (True, common)
+    assert judgement.comparison.row_names == tuple(names[:common])
+    assert percent(judgement) == pytest.approx(-10, abs=0.4)
+    assert ("order lost" in doubts(judgement)) == lost
+    for arm in missing:
+        other = "on" if arm == "off" else "off"
+        left_out = f"rows of {other} that another arm lacks were left out: {names[common]}"
+        assert any(note.startswith(left_out) for note in judgement.comparison.notes)
+
+
+@pytest.mark.parametrize("heading", ["scale", "run", ""])
+def test_repetitions_that_nothing_names_are_all_judged_though_an_arm_has_fewer(
+    heading: str,
+) -> None:
+    names = [str(n) for n in range(12)] if heading != "scale" else ["100"] * 12
+    rows = "".join(
+        f"{name},{100 + n * 7 % 5}.5,{110 + n * 3 % 5 if n < 10 else ''}\n"
+        for n, name in enumerate(names)
+    )
+    text = f"{heading},off,on\n{rows}"
+    if not heading:
+        text = "\n".join(line.partition(",")[2] for line in text.splitlines()) + "\n"
+    judgement = judged_text(text, unit="s")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [12, 10]
+    assert not only(judgement).details.paired
+
+
+@pytest.mark.parametrize("heading", ["block_size", "bs_x", "record size", "gizmo"])
+@pytest.mark.parametrize(
+    "cells", [("4k", "8k", "64k"), ("512 B", "4 KB", "1 MB"), ("1%", "10%", "50%"), ("1M", "2M")]
+)
+@pytest.mark.parametrize("times", [1, 3])
+def test_no_column_of_sizes_with_their_units_is_an_arm(
+    heading: str, cells: tuple[str, ...], times: int
+) -> None:
+    if times == 1 and len(cells) < 3:
+        return  # of two rows nothing can be said
+    rows = "".join(
+        f"{x},{9000 * 3**n + k * 7 % 5}.5,{9400 * 3**n + k * 3 % 5}.5\n"
+        for n, x in enumerate(cells)
+        for k in range(times)
+    )
+    judgement = judged_text(f"{heading},off,on\n{rows}", unit="iops")
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+    assert judgement.comparison.row_names[0] == cells[0]
+
+
+def test_an_arm_of_rounded_thousands_is_no_column_of_sizes() -> None:
+    rows = "".join(f"{15 + n * 7 % 5}k,{16 + n * 3 % 7}k,{17 + n * 2 % 3}k\n" for n in range(8))
+    judgement = judged_text(f"old,new,newer\n{rows}", unit="iops")
+    assert [arm.arm for arm in judgement.comparison.arms] == ["old", "new", "newer"]
+
+
+def remarked(heading: str, remarks: dict[tuple[str, int], str], files: int) -> list[str]:
+    """Twelve rows an arm, the second a twentieth faster; a few with a remark."""
+    rows = {
+        arm: [
+            f"{remarks.get((arm, n), remarks.get((arm, -1), ''))},{1000 + 50 * k + n * 7 % 13}.5\n"
+            for n in range(12)
+        ]
+        for k, arm in enumerate(("off", "on"))
+    }
+    if files == 2:
+        return [f"{heading},tps\n" + "".join(lines) for lines in rows.values()]
+    turns = zip(*rows.values(), strict=True)
+    return [f"arm,{heading},tps\n" + "".join(f"off,{a}on,{b}" for a, b in turns)]
+
+
+@pytest.mark.parametrize("heading", ["comment", "notes", "remark", "gizmo"])
+@pytest.mark.parametrize(
+    "remarks",
+    [
+        {("on", 3): "after reboot"},
+        {("on", 3): "after reboot", ("on", 7): "slow disk", ("off", 2): "cat on keyboard"},
+        {("on", 3): "reboot", ("off", 4): "reboot"},
+    ],
+)
+@pytest.mark.parametrize("files", [1, 2])
+def test_rows_with_a_remark_are_judged_as_the_others_are(
+    heading: str, remarks: dict[tuple[str, int], str], files: int
+) -> None:
+    judgement = judged_text(*remarked(heading, remarks, files), **RANDOM)
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [12, 12]
+    assert percent(judgement) == pytest.approx(5, abs=0.1)
+    assert not judgement.comparison.row_names
+    assert "conditions differ" not in doubts(judgement)
+
+
+@pytest.mark.parametrize("heading", ["query", "gizmo", "kind"])
+def test_words_that_most_rows_have_say_what_they_are_about(heading: str) -> None:
+    remarks = {("off", n): f"w{n % 3}" for n in range(12)} | {
+        ("on", n): f"w{n % 3}" for n in range(11)
+    }
+    judgement = judged_text(*remarked(heading, remarks, 1), **RANDOM)
+    names = {name.removeprefix(f"{heading} ") for name in judgement.comparison.row_names}
+    assert names == {"w0", "w1", "w2"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foreign.judged_files import judged_text, refused_text
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.json_document import offset_of, read_document
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
@@ -105,6 +106,44 @@ def test_lists_of_records_one_after_the_other_are_rows() -> None:
     assert refusal('[{"s": 1}]\n[{"s": "x9y"}, {"s": 2}, {"s": 3}]').startswith(
         '"f.txt" line 2, column 8: "x9y" is not a number'
     )
+
+
+NESTED = {
+    "requests": {"mean": 998.5},
+    "latency": {"p99": 9},
+    "latencies_ms": [1, 2],
+    "result": {"tps": 998.5},
+}
+
+
+@pytest.mark.parametrize("key", NESTED)
+def test_beside_what_is_nested_the_length_of_runs_is_asked_about(key: str) -> None:
+    records = [
+        {"arm": arm, "duration": 60 + n / 1e3, key: NESTED[key]} for n in range(4) for arm in "ab"
+    ]
+    error = refused_text(json.dumps(records))
+    assert '"duration" may say how long each run was' in error.primary
+    assert f'in "{key}"' in str(error.detail)
+    assert '--metric "duration"' in str(error.hint)
+    assert judged_text(json.dumps(records), metric="duration").comparison.metric.name == TIME
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "time"),
+    [
+        ("Plan", {"Actual Total Time": 60.5}, "Total Runtime"),
+        ("rows", [[1, 2]], "time_ms"),
+        ("settings", {"jit": "on"}, "duration"),
+        ("latency", {"p99": 9}, "query_time_ms"),
+        ("latency", {"p99": 9}, "tps"),
+    ],
+)
+def test_what_is_nested_is_left_out_beside_what_surely_was_measured(
+    key: str, value: Any, time: str
+) -> None:
+    records = [{"arm": arm, time: 60 + n / 1e3, key: value} for n in range(4) for arm in "ab"]
+    judgement = judged_text(json.dumps(records))
+    assert judgement.comparison.metric.column == time
 
 
 class Counted(str):

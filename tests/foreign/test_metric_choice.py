@@ -126,3 +126,121 @@ def test_a_column_of_another_name_that_is_compared_is_named() -> None:
     texts = [f"{head}\n1.5\n1.6\n1.7\n{n}.8\n" for n, head in enumerate(("exec_ms", "total_ms"))]
     (note,) = judged_text(*texts).comparison.notes
     assert note == 'column "total_ms" of "1" is compared with "exec_ms"'
+
+
+def by_length(heads: str, off: tuple[float, float], on: tuple[float, float]) -> str:
+    """Arms in turns: amounts of off and on that scatter by a percent, whole where they are large,
+    beside times that hardly scatter."""
+    text = f"arm,{heads}\n"
+    for n in range(10):
+        for arm, (amount, seconds) in (("off", off), ("on", on)):
+            scattered = amount * (1 + (n * 7 % 10 - 4.5) / 400 + n * n / 1e5)
+            cell = f"{scattered:.{0 if amount > 500 else 3}f}"
+            text += f"{arm},{cell},{seconds * (1 + (n * 3 % 10 - 4.5) / 2e4):.4f}\n"
+    return text
+
+
+HALF_A_MINUTE, A_MINUTE = (300_000, 30.0), (570_000, 60.0)
+
+
+@pytest.mark.parametrize(
+    "heads", ["ops,duration_s", "ops,runtime_s", "ops,duration", "ops,elapsed_s", "ops,wall time"]
+)
+def test_ops_beside_runs_of_other_lengths_may_be_a_count(heads: str) -> None:
+    ops, time = heads.split(",")
+    text = by_length(heads, HALF_A_MINUTE, A_MINUTE)
+    error = refused_text(text, **RANDOM)
+    assert f'"ops" is perhaps a count over "{time}", which differs: 30 in off' in error.primary
+    assert f'ops by {time}; or, if ops is one: --metric "ops"' in str(error.hint)
+    assert judged_text(text, metric=ops, **RANDOM).comparison.metric.column == "ops"
+    assert judged_text(text, unit="ops/s", **RANDOM).comparison.metric.column == "ops"
+
+
+@pytest.mark.parametrize(
+    ("heads", "off", "on"),
+    [
+        ("ops/s,duration_s", HALF_A_MINUTE, A_MINUTE),
+        ("iops,duration_s", HALF_A_MINUTE, A_MINUTE),
+        ("ops throughput,duration_s", HALF_A_MINUTE, A_MINUTE),
+        ("ops,duration_s", (300_000, 60.0), A_MINUTE),
+        ("ops,duration_s", (300.5, 30.0), (310.5, 60.0)),
+        ("ops,latency_s", (1000, 7.9), (1100, 7.2)),
+        ("ops,avg_ms", (1000, 790), (1100, 720)),
+        ("ops,query_ms", (1000, 790), (1100, 720)),
+        ("ops,ms", (1000, 7.9), (1100, 7.2)),
+    ],
+)
+def test_a_rate_beside_a_time_that_is_no_length_of_a_run_is_judged(
+    heads: str, off: tuple[float, float], on: tuple[float, float]
+) -> None:
+    judgement = judged_text(by_length(heads, off, on), **RANDOM)
+    assert judgement.comparison.metric.column == heads.partition(",")[0]
+    assert verdict(judgement) == "faster"
+
+
+def test_ops_beside_the_time_of_one_and_the_same_work_are_a_rate() -> None:
+    rows = "".join(
+        f"{arm},{rate},{1e6 / rate:.4f}\n"
+        for n in range(8)
+        for arm, rate in (("off", 10_000 + 30 * (n % 5)), ("on", 11_000 + 40 * (n % 3)))
+    )
+    judgement = judged_text(f"arm,ops,time_s\n{rows}", **RANDOM)
+    assert (judgement.comparison.metric.column, verdict(judgement)) == ("ops", "faster")
+
+
+@pytest.mark.parametrize(
+    ("heads", "off", "on"),
+    [
+        ("transactions,duration_s", (60_000, 60.0), (66_000, 60.0)),
+        ("transactions,duration_s", (60_000, 60.0), (60_000, 60.0)),
+        ("transactions,seconds", (300_000, 60.0), A_MINUTE),
+        ("requests,elapsed_s", (60_000, 60.0), (66_000, 60.0)),
+        ("queries,wall", (60_000, 60.0), (66_000, 60.0)),
+        ("rows_inserted,runtime_s", (60_000, 60.0), (66_000, 60.0)),
+    ],
+)
+def test_the_length_of_runs_is_asked_about_beside_a_count_that_is_not_the_same(
+    heads: str, off: tuple[float, float], on: tuple[float, float]
+) -> None:
+    count, time = heads.split(",")
+    text = by_length(heads, off, on)
+    rows = [line.split(",") for line in text.splitlines()]
+    turned = "".join(f"{arm},{seconds},{amount}\n" for arm, amount, seconds in rows)
+    for either in (text, turned):
+        error = refused_text(either, **RANDOM)
+        assert f'"{time}" or "{count}" could be what was measured' in error.primary
+        assert f'--metric "{count}" --higher-is-better' in str(error.hint)
+        assert f'--metric "{time}"' in str(error.hint)
+    assert judged_text(text, metric=time, **RANDOM).comparison.metric.column == time
+    counted = judged_text(text, metric=count, higher_is_better=True, **RANDOM)
+    assert counted.comparison.metric.column == count
+
+
+def test_over_runs_of_other_lengths_the_rate_is_asked_for() -> None:
+    error = refused_text(by_length("transactions,duration_s", HALF_A_MINUTE, A_MINUTE), **RANDOM)
+    assert "Add a column of the rate, transactions by duration_s" in str(error.hint)
+    assert '--metric "duration_s"' in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("count", "time"),
+    [("rows", "time_s"), ("transactions", "duration_s"), ("transactions", "elapsed_s")],
+)
+def test_the_time_of_one_and_the_same_work_is_judged(count: str, time: str) -> None:
+    rows = "".join(
+        f"{arm},{query},{amount},{seconds * (amount + 9 * n + n * n) / 500:.4f}\n"
+        for n in range(6)
+        for query, amount in (("q1", 500), ("q2", 7003))
+        for arm, seconds in (("off", 8.0), ("on", 9.0))
+    )
+    judgement = judged_text(f"arm,query,{count},{time}\n{rows}", **RANDOM)
+    assert (judgement.comparison.metric.column, verdict(judgement)) == (time, "slower")
+
+
+@pytest.mark.parametrize(
+    ("count", "time"),
+    [("iterations", "time_ns"), ("samples", "duration_s"), ("requests", "avg_ms")],
+)
+def test_what_a_harness_repeated_says_nothing_of_the_length_of_runs(count: str, time: str) -> None:
+    text = by_length(f"{count},{time}", (60_000, 8.0), (66_000, 9.0))
+    assert judged_text(text, **RANDOM).comparison.metric.column == time

@@ -276,3 +276,32 @@ def test_of_unknown_columns_the_first_is_judged_where_it_alone_has_a_unit() -> N
     assert judged_text(f"arm,foo,bar\n{rows}").comparison.metric.unit == "ms"
     swapped = "".join(f"a,1{n},{n}.5 ms\nb,1{n},{n}.6 ms\n" for n in range(1, 9))
     assert "could be what" in refused_text(f"arm,bar,foo\n{swapped}").primary
+
+
+@pytest.mark.parametrize(
+    ("heads", "unit", "column"),
+    [
+        ("duration_s,latency", "s", "latency"),
+        ("latency,duration_s", "s", "latency"),
+        ("median_ms,latency", "ms", "latency"),
+        ("p99_ms,latency", "ms", "latency"),
+        ("load_ms,latency", "ms", "latency"),
+        ("p99_ms,result", "ms", "result"),
+        ("latency,query_latency_ms", "ms", "query_latency_ms"),
+        ("foo,bar_ms", "ms", "bar_ms"),
+        ("p99_ms,tps", "ms", "p99_ms"),
+    ],
+)
+def test_a_unit_takes_the_surest_column_and_of_those_as_sure_one_that_has_it(
+    heads: str, unit: str, column: str
+) -> None:
+    judgement = judged_text(alternating(heads, (60, 60), (8, 9)), unit=unit, **RANDOM)
+    assert judgement.comparison.metric.column == column
+
+
+def test_a_unit_does_not_settle_between_columns_that_contradict_each_other() -> None:
+    opposed = alternating("read_latency_ms,write_latency_ms", (8, 9), (9, 8))
+    assert "say the opposite of on" in refused_text(opposed, unit="ms", **RANDOM).primary
+    error = refused_text(alternating("foo,p99_ms", (8, 9), (9, 8)), unit="ms", **RANDOM)
+    assert '"foo" or "p99_ms" could be what was measured' in error.primary
+    assert '--metric "p99_ms"' in str(error.hint)

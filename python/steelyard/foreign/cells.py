@@ -17,6 +17,7 @@ Key = tuple[str, ...]
 _MOST_NAMED = 4
 _SHARED = 0.5
 """Of its values: what names rows of both arms, and not rows of one."""
+_FEWEST_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,12 @@ def pairs_of(
     arms: Mapping[str, Sequence[Factor]],
     blocks: Mapping[str, Sequence[str]] | None = None,
     block_name: str = "",
+    counted: bool = False,
 ) -> Pairs | None:
     """The pairs of rows of arms with these factors; None where nothing connects rows.
 
-    `blocks`: of each row, the block that it is of: several rows of an arm in one are one.
+    `blocks`: of each row, the block that it is of: several rows of an arm in one are one. A block
+    that an arm lacks is left out where most are of all arms, unless blocks are only `counted`.
     """
     names = varying_factors(arms)
     labels = {name: _of(next(iter(arms.values())), name).kind for name in names}
@@ -84,8 +87,9 @@ def pairs_of(
     notes = _left_out(cells, common, labels)
     within = {arm: _places(groups, set(common)) for arm, groups in keys.items()}
     if blocks is not None:
-        joined = _by_block(within, blocks)
-        if joined is not None:
+        joined, alone = _by_block(within, blocks, counted)
+        if joined:
+            notes += _left_out(alone, (), labels | {block_name: FactorKind.PARAMETER})
             called = tuple(
                 _title((*key, block), labels) for key, block in next(iter(joined.values()))
             )
@@ -124,19 +128,30 @@ def _places(keys: Sequence[Key], common: set[Key]) -> dict[Key, list[int]]:
 
 
 def _by_block(
-    within: Mapping[str, Mapping[Key, Sequence[int]]], blocks: Mapping[str, Sequence[str]]
-) -> dict[str, dict[tuple[Key, str], list[int]]] | None:
-    """Rows by cell and block in the order of the first arm; None where an arm lacks one."""
+    within: Mapping[str, Mapping[Key, Sequence[int]]],
+    blocks: Mapping[str, Sequence[str]],
+    counted: bool,
+) -> tuple[dict[str, dict[tuple[Key, str], list[int]]], dict[str, dict[Key, None]]]:
+    """Rows by cell and block in the order of the first arm, none where too few of them hold every
+    arm; and, of each arm, the others."""
     groups: dict[str, dict[tuple[Key, str], list[int]]] = {}
     for arm, cells in within.items():
         arm_groups = groups.setdefault(arm, {})
         placed = sorted((row, key) for key, rows in cells.items() for row in rows)
         for row, key in placed:
             arm_groups.setdefault((key, blocks[arm][row]), []).append(row)
+    every = {key for some in groups.values() for key in some}
     first = next(iter(groups.values()))
-    if any(arm_groups.keys() != first.keys() for arm_groups in groups.values()):
-        return None
-    return {arm: {key: arm_groups[key] for key in first} for arm, arm_groups in groups.items()}
+    common = [key for key in first if all(key in some for some in groups.values())]
+    enough = len(common) >= max(_FEWEST_BLOCKS, _SHARED * len(every)) and not counted
+    if len(common) < len(every) and not enough:
+        return {}, {}
+    shared = set(common)
+    alone = {
+        arm: dict.fromkeys((*key, block) for key, block in arm_groups if (key, block) not in shared)
+        for arm, arm_groups in groups.items()
+    }
+    return {arm: {key: some[key] for key in common} for arm, some in groups.items()}, alone
 
 
 def _by_cell(
@@ -182,10 +197,15 @@ def _left_out(
     for arm, keys in cells.items():
         alone = [key for key in keys if key not in shared]
         if alone:
-            titles = "; ".join(_title(key, labels) for key in alone[:_MOST_NAMED])
-            more = f" and {len(alone) - _MOST_NAMED} more" if len(alone) > _MOST_NAMED else ""
-            notes.append(f"rows of {arm} that another arm lacks were left out: {titles}{more}")
+            titles = in_short([_title(key, labels) for key in alone])
+            notes.append(f"rows of {arm} that another arm lacks were left out: {titles}")
     return tuple(notes)
+
+
+def in_short(titles: Sequence[str]) -> str:
+    """The first few names of rows, and how many more there are."""
+    more = f" and {len(titles) - _MOST_NAMED} more" if len(titles) > _MOST_NAMED else ""
+    return "; ".join(titles[:_MOST_NAMED]) + more
 
 
 def joined(values: Floats, rows: Sequence[Sequence[int]]) -> Floats:

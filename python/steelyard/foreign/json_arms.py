@@ -31,6 +31,7 @@ _SHAPES = (
 _RECORDS = ShapeNames("JSON records", "JSON records, a key an arm", "JSON records, one arm")
 _LISTS = ShapeNames("JSON lists", "JSON by arm", "JSON lists, one arm")
 _MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE)
+_PLANS = {"plan", "triggers", "jit"}
 _BESIDE_ARMS = 'Write it beside the arms: {"unit": ..., "arms": {"off": [...], "on": [...]}}.'
 _ONE_VALUE = "If it is an arm, write a list; if not, leave it out."
 _KEYS = {"metric", "unit", "higher_is_better", "clients", "arms"}
@@ -274,7 +275,20 @@ def _records(
     if not nested:
         return sheet
     note = f"keys with lists or objects were left out: {', '.join(map(quoted, nested[:6]))}"
-    return replace(sheet, notes=(*sheet.notes, note))
+    measured = [name for name in nested if any(_measures(name, r.get(name)) for r in records)]
+    return replace(sheet, notes=(*sheet.notes, note), nested=tuple(measured))
+
+
+def _measures(key: str, value: Any) -> bool:
+    """Whether a key with a list or an object seems to hold what was measured: "latency", or
+    "requests" with a mean in it; not a plan of EXPLAIN's, nor the rows of a result."""
+    if key.strip().lower() in _PLANS:
+        return False
+    own = heading_of(key).role
+    if isinstance(value, list):
+        return own in _MEASURED[:2] and bool(value)
+    inner = {heading_of(name).role for name in value} if isinstance(value, dict) else set()
+    return not inner.isdisjoint(_MEASURED) or bool(inner and own in _MEASURED[:2])
 
 
 def _cell(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -155,7 +155,7 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     fitting = [choice for _, choice in ranking if unit is None or choice[0].accepts(unit)]
     _refuse_unit(sheet, fitting or [choice for _, choice in ranking], unit)
     rank = {id(choice): rank for rank, choice in ranking}
-    candidates = [choice for choice in fitting if unit and choice[0].unit] or fitting
+    candidates = _in_unit(fitting, rank) if unit else fitting
     first = candidates[0]
     _refuse_unreadable(sheet, rank[id(first)], partly=bool(heading_of(first[0].column).rest))
     lone = len(sheet.metrics) == 1 and rank[id(first)] is not Rank.OTHER
@@ -163,6 +163,7 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     if rank[id(first)] > LAST_BY_ITSELF and not (lone and directed):
         raise _nothing_measured(sheet, [choice[0] for _, choice in ranking])
     _refuse_doubtful(sheet, ranking, unit)
+    _refuse_unit_of_another(sheet, candidates, rank, unit)
     _refuse_partly_known(sheet, [choice for choice in candidates if rank[id(choice)] <= _STRONG])
     _refuse_unknown(
         sheet, [choice[0] for choice in candidates if rank[id(choice)] is rank[id(first)]]
@@ -171,6 +172,25 @@ def choose(sheet: Sheet, name: str | None, unit: str | None) -> SheetMetric:
     alike = [choice for choice in candidates if choice[0].column and rank[id(choice)] <= last]
     rivals = tuple(choice for choice in alike if choice is not first)
     return SheetMetric(*first, rivals, _others(sheet, first[0]))
+
+
+def _in_unit(fitting: Sequence[Choice], rank: Mapping[int, Rank]) -> list[Choice]:
+    """What can be in a given unit, surest first; of one rank those that have it, where any has.
+    `rank`: of every choice, by its id."""
+    having = {rank[id(choice)] for choice in fitting if choice[0].unit}
+    return [choice for choice in fitting if choice[0].unit or rank[id(choice)] not in having]
+
+
+def _refuse_unit_of_another(
+    sheet: Sheet, candidates: Sequence[Choice], rank: Mapping[int, Rank], unit: str | None
+) -> None:
+    """A column of which nothing says what it is, where a unit was given that a percentile has."""
+    first, *others = candidates
+    if unit is None or first[0].unit or rank[id(first)] is not Rank.UNKNOWN:
+        return
+    for other in others:
+        if other[0].unit and rank[id(other)] <= LAST_BY_ITSELF:
+            raise _either(sheet, (first[0].column, other[0].column))
 
 
 def _as_sure(sheet: Sheet, first: Choice, choices: Sequence[Choice]) -> tuple[Choice, ...]:
@@ -242,9 +262,10 @@ def _refuse_unit(sheet: Sheet, choices: Sequence[Choice], unit: str | None) -> N
 def _refuse_unreadable(sheet: Sheet, rank: Rank, partly: bool) -> None:
     """A column that would have been judged before the chosen one, and cannot be read; `partly`:
     whether the vocabulary knows the chosen one in part only."""
-    for metric, refused in sheet.unreadable:
-        known = partly or not heading_of(metric.column).rest
-        if known and rank_of(metric) < min(rank, Rank.COST):
+    columns = tuple(metric.column for metric, _ in (*sheet.unreadable, *sheet.metrics))
+    for (metric, refused), heading in zip(sheet.unreadable, headings_of(columns), strict=False):
+        known = partly or not heading.rest
+        if known and rank_of(metric, heading) < min(rank, Rank.COST):
             raise refused
 
 
@@ -265,7 +286,11 @@ def _refuse_doubtful(
 ) -> None:
     """A duration that may be the length of the run, beside what else may have been measured."""
     ranks = [rank for rank, _ in ranking]
-    if unit is not None or min(ranks) is not Rank.WEAK_TIME:
+    if min(ranks) is not Rank.WEAK_TIME:
+        return
+    if sheet.nested:
+        raise _nested(sheet, next(c[0] for rank, c in ranking if rank is Rank.WEAK_TIME))
+    if unit is not None:
         return
     unknown = [choice[0] for rank, choice in ranking if rank in (Rank.VALUE, Rank.UNKNOWN)]
     if not unknown:
@@ -276,6 +301,16 @@ def _refuse_doubtful(
         f'"{sheet.source}": {quoted(names[0])} or {quoted(names[1])} could be what was measured',
         detail=f"{quoted(names[1])} may also say how long each run was.",
         hint=_either_metric(*names),
+    )
+
+
+def _nested(sheet: Sheet, time: Metric) -> UsageError:
+    name, inner = time.column or time.name, " and ".join(map(quoted, sheet.nested[:3]))
+    return UsageError(
+        f'"{sheet.source}": {quoted(name)} may say how long each run was',
+        detail=f"What was measured seems to be in {inner}: lists and objects, which are not read.",
+        hint='Write the number itself under a key of its own, as "tps": 998.5; or, if the time was '
+        f"measured: --metric {shell_word(name)}.",
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -24,6 +25,9 @@ _ERROR = re.compile(r"\s*(?:±|\+/-|\+-)\s*[0-9][0-9.,]*(?:[eE][+-]?[0-9]+)?\s*%
 _CLOCK = re.compile(r"(?:([0-9]{1,3}):)?([0-9]{1,3}):([0-9]{2}(?:\.[0-9]+)?)")
 _SPELLED = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m(?:in)?)?([0-9]+(?:\.[0-9]+)?)s")
 _SCALES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_AMOUNT = re.compile(r"([0-9]{1,18}(?:[.,][0-9]{1,6})?)\s*([A-Za-zµμ%][A-Za-zµμ%/²]*)?")
+_NOUGHTS = {"k": 3, "m": 6, "g": 9, "t": 12}
+"""Behind a number: before "b" or "ib", or alone."""
 _MISSING = {"", "na", "n/a", "null", "none", "-", "nan", ".", "?", "missing"}
 
 Spot = Callable[[int], TextPosition]
@@ -73,6 +77,23 @@ def is_number(text: str) -> bool:
     match = _NUMBER.fullmatch(_without_error(text))
     matches = match is not None and (not match[2] or _UNIT.fullmatch(match[2]) is not None)
     return matches or clock_seconds(text.strip()) is not None
+
+
+def amounts_of(texts: Sequence[str]) -> tuple[Decimal, ...] | None:
+    """Numbers as parameters are written: "8", "0.9", "4k", "64 KB", "20 %", "8 clients"; None where
+    a text is none, or where what stands behind them differs other than in its size."""
+    amounts, units = [], set()
+    for text in texts:
+        match = _AMOUNT.fullmatch(text.strip())
+        if match is None:
+            return None
+        unit = (match[2] or "").lower()
+        noughts, rest = _NOUGHTS.get(unit[:1], 0), unit[1:]
+        if not noughts or rest not in ("", "b", "ib"):
+            noughts, rest = 0, unit
+        units.add("" if rest in ("b", "ib") else rest)
+        amounts.append(Decimal(match[1].replace(",", ".")).scaleb(noughts))
+    return tuple(amounts) if len(units) < 2 else None
 
 
 def _without_error(text: str) -> str:

@@ -161,5 +161,7 @@ class Sheet:
     """What the file says of the machine that makes its numbers doubtful."""
     notes: tuple[str, ...] = ()
     """What was left out or taken for granted, in words."""
+    nested: tuple[str, ...] = ()
+    """Keys that were left out, and hold rates, times or counts within them."""
     unreadable: tuple[tuple[Metric, NumbersError], ...] = ()
     """Columns of numbers that cannot be judged, and why: refused where they are asked for."""

@@ -134,42 +134,6 @@ def test_arms_under_another_parameter_differ_in_their_conditions(
     assert verdict(judgement) == expected
 
 
-def noise(n: int) -> float:
-    return 1 + n % 5 / 2000
-
-
-def sweep(arm: str, factor: float, counts: tuple[int, ...], unit: str = "") -> str:
-    """Rows at 1, 4, 16, 64 …, where four times as much is twice as fast."""
-    return "".join(
-        f"{arm},{4**step},{1000 * 2**step * factor * noise(n * 7 + len(arm)):.2f}{unit}\n"
-        for step, count in enumerate(counts)
-        for n in range(count)
-    )
-
-
-@pytest.mark.parametrize("heading", ["gizmo", "stripes", "queue_depth", "threads"])
-@pytest.mark.parametrize("unit", ["", " MB/s"])
-def test_a_sweep_is_compared_step_by_step(heading: str, unit: str) -> None:
-    head = f"arm,{heading},{'bandwidth' if unit else 'iops'}\n"
-    unequal = head + sweep("off", 1, (6, 3, 2, 2), unit) + sweep("on", 1, (2, 2, 3, 6), unit)
-    judgement = judged_text(unequal, **RANDOM)
-    assert percent(judgement) == pytest.approx(0, abs=0.15)
-    assert only(judgement).epochs == 4
-    equal = head + sweep("off", 1, (3, 3, 3, 3), unit) + sweep("on", 1.05, (3, 3, 3, 3), unit)
-    judgement = judged_text(equal, **RANDOM)
-    assert percent(judgement) == pytest.approx(5, abs=0.2)
-    assert verdict(judgement) == "faster"
-
-
-def test_a_parameter_is_judged_where_it_is_asked_for() -> None:
-    text = "arm,gizmo,iops\n" + sweep("off", 1, (3, 3, 3, 3)) + sweep("on", 1.05, (3, 3, 3, 3))
-    judgement = judged_text(text, **RANDOM)
-    assert judgement.reading is not None
-    assert judgement.reading.others == ("gizmo",)
-    asked = judged_text(text, metric="gizmo", higher_is_better=True, **RANDOM)
-    assert asked.comparison.metric.column == "gizmo"
-
-
 @pytest.mark.parametrize("cells", [("3", "4", "5"), ("5.5", "6.5", "7.5"), ("7", "7", "9")])
 def test_numbers_that_explain_nothing_are_no_steps(cells: tuple[str, str, str]) -> None:
     off = [cells[n % 3] for n in range(10)]

@@ -297,3 +297,94 @@ def test_epochs_that_are_numbered_are_blocks() -> None:
     judgement = judged_text(f"epoch,arm,tps\n{rows}")
     assert [len(arm.values) for arm in judgement.comparison.arms] == [9, 9]
     assert judgement.comparison.row_names[:2] == ("0", "1")
+
+
+NUMBERS = [("id", 1, False), ("#", 0, False), ("", 0, False), ("row", 1, False), ("run", 1, True)]
+NUMBERS += [("rep", 1, True), ("block", 1, True), ("round", 1, True)]
+
+
+@pytest.mark.parametrize(("number", "first", "runs"), NUMBERS)
+@pytest.mark.parametrize(("step", "slices"), [(1, True), (60, False)])
+@pytest.mark.parametrize("clock", ["{at}", "2026-11-20 {h:02d}:{m:02d}:{s:02d}"])
+def test_a_number_of_each_row_beside_a_clock_tells_no_runs_apart(
+    number: str, first: int, runs: bool, step: int, slices: bool, clock: str
+) -> None:
+    def rows(before: str, level: float) -> str:
+        lines = []
+        for n in range(30):
+            at = step * n
+            moment = clock.format(at=at, h=at // 3600, m=at // 60 % 60, s=at % 60)
+            lines.append(f"{before}{first + n},{moment},{level + RNG.normal(0, 9):.2f}\n")
+        return "".join(lines)
+
+    expected = {Grain.SLICE if slices or not runs else Grain.REPETITION}
+    heading = f"{number},timestamp,tps\n"
+    files = judged_text(heading + rows("", 1000), heading + rows("", 1100))
+    assert {arm.grain for arm in files.comparison.arms} == expected
+    assert [len(arm.values) for arm in files.comparison.arms] == [30, 30]
+    alone = f"arm,{number or 'index'},timestamp,tps\n" + rows("off,", 1000) + rows("on,", 1100)
+    assert {arm.grain for arm in judged_text(alone).comparison.arms} == expected
+
+
+@pytest.mark.parametrize("numbers", ["id,run", "run", "block", "id,round"])
+def test_seconds_are_of_the_runs_that_a_column_numbers_beside_one_of_the_rows(numbers: str) -> None:
+    def rows(form: str, runs: int) -> str:
+        cells = ((n, n // 10 + 1, n % 10) for n in range(10 * runs))
+        return "".join(
+            form.format(f"{n},{run}" if "id" in numbers else run, second, 1000 + run + second)
+            for n, run, second in cells
+        )
+
+    heading = f"{numbers},second,tps\n"
+    files = judged_text(heading + rows("{},{},{}.5\n", 4), heading + rows("{},{},{}.25\n", 4))
+    assert [len(arm.values) for arm in files.comparison.arms] == [4, 4]
+    alone = rows("off,{},{},{}.5\n", 4) + rows("on,{},{},{}.25\n", 4)
+    judgement = judged_text(f"arm,{heading}{alone}")
+    assert [len(arm.values) for arm in judgement.comparison.arms] == [4, 4]
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.REPETITION}
+    beside = judged_text(f"{numbers},second,off,on\n" + rows("{},{},{}.5,1003.25\n", 4), unit="tps")
+    assert {arm.grain for arm in beside.comparison.arms} == {Grain.SLICE}
+    one_run = judged_text(heading + rows("{},{},{}.5\n", 1), heading + rows("{},{},{}.25\n", 1))
+    assert {arm.grain for arm in one_run.comparison.arms} == {Grain.SLICE}
+
+
+REQUESTS = ["timestamp", "time", "elapsed", "elapsed_ms", "offset", "offset_ms", "offset (s)"]
+
+
+@pytest.mark.parametrize("heading", [*REQUESTS, "time_epoch"])
+def test_requests_with_their_moments_are_slices_under_any_word_for_those(heading: str) -> None:
+    def log(before: str, rows: int, step: float) -> str:
+        first = 1_764_311_229 if "epoch" in heading else 0
+        scale = 1000 if "ms" in heading else 1
+        moments = scale * (first + np.cumsum(step * RNG.uniform(0, 2, rows)))
+        return "".join(f"{before}{at:.4f},{RNG.normal(8, 1):.3f}\n" for at in moments)
+
+    files = [f"{heading},latency_ms\n" + log("", 200, 0.02) for _ in "ab"]
+    judgement = judged_text(*files)
+    assert judgement.comparison.metric.column == "latency_ms"
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.SLICE}
+    assert verdict(judgement) == "inconclusive"
+    apart = [f"{heading},latency_ms\n" + log("", 200, 60) for _ in "ab"]
+    judgement = judged_text(*apart)
+    assert judgement.comparison.metric.column == "latency_ms"
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.REPETITION}
+
+
+@pytest.mark.parametrize("heading", ["elapsed_s", "offset"])
+def test_times_that_do_not_rise_throughout_or_are_few_tell_no_moment(heading: str) -> None:
+    few = f"{heading},latency_ms\n" + "".join(f"{n * n},{9 + n % 3}.5\n" for n in range(1, 9))
+    falling = "".join(f"{n * n * 7 % 41 + 1}.5,{9 + n * 17 % 43}.25\n" for n in range(40))
+    for text in (few, f"{heading},latency_ms\n{falling}"):
+        judgement = judged_text(text, text.replace(".5", ".4").replace(".25", ".3"))
+        assert {arm.grain for arm in judgement.comparison.arms} == {Grain.REPETITION}
+
+
+def test_the_column_that_was_asked_about_may_be_judged_beside_an_epoch() -> None:
+    rows = [(n % 8, n // 8, 8000 + RNG.normal(0, 900), n % 3, n // 40) for n in range(400)]
+    text = "client_id,transaction_no,time,script_no,time_epoch\n" + "".join(
+        f"{client},{number},{us:.0f},{script},{1_763_632_800 + second}\n"
+        for client, number, us, script, second in rows
+    )
+    assert "--column value=time" in str(refused_text(text, text.replace("1,", "2,")).hint)
+    judgement = judged_text(text, text.replace(",8", ",9"), columns={"value": "time"})
+    assert {arm.grain for arm in judgement.comparison.arms} == {Grain.SLICE}

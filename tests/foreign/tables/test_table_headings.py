@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from foreign.judged_files import RANDOM, judged_text
+from foreign.judged_files import RANDOM, judged_text, refused_text
 from steelyard.foreign.tables.table_headings import headings_of
 from steelyard.foreign.vocabulary.heading import Role
 
@@ -52,3 +52,34 @@ def test_what_joins_two_other_headings_is_computed(name: str) -> None:
 )
 def test_a_mean_a_rate_and_an_arm_of_two_settings_are_not_left_out(names: str) -> None:
     assert headings_of(tuple(names.split(",")))[2].role is not Role.DERIVED
+
+
+VMSTAT = " r b swpd free buff cache si so bi bo in cs us sy id wa st"
+
+
+def of_vmstat(level: float, more: str = "") -> str:
+    """What vmstat prints, with one line of headings; `more`: another heading."""
+    rows = "".join(
+        f"{1 + n % 3} 0 1024 {812345 + 7 * n} 20480 9123{n} 0 0 {110 + n} 900 2100{n} 43{n}00 "
+        f"{level + n % 7:.0f} 9 {80 - level - n % 7:.0f} 1 0{f' {1000 + n}.5' if more else ''}\n"
+        for n in range(10, 40)
+    )
+    return f"{VMSTAT}{more}\n{rows}"
+
+
+def test_us_beside_sy_and_id_is_the_time_of_the_processor_in_percent() -> None:
+    texts = (of_vmstat(30), of_vmstat(36))
+    error = refused_text(*texts)
+    assert "holds no number that surely is a rate or a time" in error.primary
+    assert "--metric" in str(error.hint)
+    asked = judged_text(*texts, metric="us").comparison.metric
+    assert (asked.unit, asked.higher_is_better) == ("", False)
+    beside = judged_text(of_vmstat(30, " tps"), of_vmstat(36, " tps"))
+    assert beside.comparison.metric.column == "tps"
+
+
+@pytest.mark.parametrize("names", ["us", "id,us", "id,query,us", "sy,us"])
+def test_us_without_the_others_is_a_time(names: str) -> None:
+    metric = headings_of(tuple(names.split(",")))[-1].metric
+    assert metric is not None
+    assert metric.unit == "µs"

@@ -7,7 +7,7 @@ import pytest
 
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.metric import TIME
-from steelyard.foreign.series import Order, Rows, Sheet
+from steelyard.foreign.series import Grain, Order, Rows, Sheet
 from steelyard.model.errors import NumbersError
 
 ROWS = [("off", 1, 100), ("on", 1, 110), ("off", 2, 101), ("on", 2, 111), ("off", 3, 99)]
@@ -127,3 +127,88 @@ def test_numbers_since_1970_are_moments_and_no_times_that_work_took(
     sheet = sheet_of("\n".join([f"arm,{heading},{measured}", *rows]) + "\n")
     assert {metric.column for metric, _ in sheet.metrics} == set(measured.split(","))
     assert sheet.order is Order.ALTERNATING
+
+
+STARTS = [
+    ("started,second", "2026-11-20T10:{run:02d}:00,{n}"),
+    ("date,second", "2026-11-{run:02d},{n}"),
+    ("date,time", "2026-11-{run:02d},{n}"),
+    ("started_at,elapsed_s", "2026-11-20 10:{run:02d}:00,{n}"),
+    ("order,t_ms", "{run},{n}000"),
+    ("_start,_time", "2026-11-20T10:{run:02d}:00Z,2026-11-20T10:{run:02d}:{n:02d}Z"),
+    ("run_start,timestamp", "{epoch},{epoch}{n:02d}"),
+]
+"""Headings of the start of a run and of its clock, and their cells."""
+
+
+@pytest.mark.parametrize(("heading", "cells"), STARTS)
+@pytest.mark.parametrize("runs", [1, 4])
+def test_starts_of_runs_number_them_and_hide_no_clock(heading: str, cells: str, runs: int) -> None:
+    def rows(before: str, first: int) -> str:
+        return "".join(
+            f"{before}{cells.format(run=run, n=n, epoch=17000000 + run)},{1000 + run}.{n % 3}\n"
+            for run in range(first, first + runs)
+            for n in range(1, 21)
+        )
+
+    alone = sheet_of(f"arm,{heading},tps\n{rows('off,', 1)}{rows('on,', 1 + runs)}")
+    files = only(sheet_of(f"{heading},tps\n{rows('', 1)}"))
+    for series in (files, *alone.metrics[0][1]):
+        assert series.grain is (Grain.SLICE if runs == 1 else Grain.REPETITION), heading
+        assert len(series.values) == (20 if runs == 1 else 4)
+    assert names_of(alone) == ["throughput"]
+    assert alone.order is not Order.ALTERNATING or heading == "run_start,timestamp"
+
+
+def test_rows_of_one_start_without_a_clock_at_equal_steps_stay_repetitions() -> None:
+    def rows(form: str) -> str:
+        return "".join(
+            form.format(arm=arm, day=day, n=n, s=n * n) + f",{90 + n * 13 % 7}.5\n"
+            for day, arm in enumerate(("off", "on"))
+            for n in range(8)
+        )
+
+    queries = rows("{arm},2026-11-2{day},q{n},2026-11-20T10:{s:02d}:{n:02d}")
+    amounts = rows("{arm},2026-11-2{day},{s}3")
+    for text in (f"arm,started,query,timestamp,ms\n{queries}", f"arm,started,rows,ms\n{amounts}"):
+        sheet = sheet_of(text)
+        assert {series.grain for series in sheet.metrics[0][1]} == {Grain.REPETITION}
+        assert {len(series.values) for series in sheet.metrics[0][1]} == {8}
+
+
+@pytest.mark.parametrize("heading", ["time", "timestamp"])
+@pytest.mark.parametrize(
+    ("offset", "rows", "grain"),
+    [(6.365, 60, Grain.SLICE), (6.365, 12, Grain.REPETITION), (7.5, 60, Grain.REPETITION)],
+)
+def test_arms_watched_side_by_side_took_no_turns_as_those_of_a_schedule_did(
+    heading: str, offset: float, rows: int, grain: Grain
+) -> None:
+    lines = "".join(
+        f"{1_763_632_803.117 + 15 * n + late:.3f},{arm},{1000 + 7 * n % 11}.25\n"
+        for n in range(rows)
+        for arm, late in (("pg16", 0.0), ("pg17", offset))
+    )
+    sheet = sheet_of(f"{heading},instance,tps\n{lines}")
+    assert {series.grain for series in sheet.metrics[0][1]} == {grain}
+
+
+@pytest.mark.parametrize("minutes", [15, 30, 60])
+def test_reports_of_a_monitor_are_asked_about_where_a_schedule_may_have_begun_runs(
+    minutes: int,
+) -> None:
+    def rows(step: float, count: int = 24) -> str:
+        return "timestamp,tps\n" + "".join(
+            f"{1_763_632_800 + step * n:.0f},{1000 + 7 * n % 11}.25\n" for n in range(count)
+        )
+
+    text = rows(60 * minutes)
+    assert f"is a clock of exactly {minutes} minutes" in refusal(text)
+    numbered = "run," + "".join(f"{n},{line}" for n, line in enumerate(text.splitlines(True)))[2:]
+    for sheet in (
+        sheet_of(text, order="timestamp"),
+        sheet_of(numbered),
+        sheet_of(rows(60 * minutes, 12)),
+        sheet_of(rows(60 * minutes + 1)),
+    ):
+        assert only(sheet).grain is Grain.REPETITION

@@ -6,6 +6,7 @@ import pytest
 
 from foreign.reading import arms_of, only, refusal, sheet_of
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
+from steelyard.model.errors import NumbersError
 
 MS = Metric(TIME, "ms", False)
 
@@ -66,3 +67,43 @@ def test_several_metrics_in_one_column_are_not_averaged() -> None:
     assert 'line 4, column 5: several metrics in one column: "latency" after "tps"' in said
     one = sheet_of("arm,metric,value\noff,tps,900\non,tps,910\noff,tps,905\non,tps,911\n")
     assert arms_of(one) == {"off": [900, 905], "on": [910, 911]}
+
+
+@pytest.mark.parametrize(
+    ("heads", "cells", "units"),
+    [
+        (
+            "mean,p99,mean_rate,m1_rate,rate_unit,duration_unit",
+            "3,9,50,51,calls/second,milliseconds",
+            {"mean": "ms", "p99": "ms", "mean_rate": "operations/s", "m1_rate": "operations/s"},
+        ),
+        (
+            "mean,throughput,duration_unit,rate_unit",
+            "3,50,seconds,events/second",
+            {"mean": "s", "throughput": "items/s"},
+        ),
+        (
+            "latency,latency_unit,duration,duration_unit",
+            "3,ms,60,s",
+            {"latency": "ms", "duration": "s"},
+        ),
+        ("mean,score,mean_unit,score_unit", "3,4,ms,MB/s", {"mean": "ms", "score": "MB/s"}),
+        ("mean,max,rate_unit", "3,4,MB/s", {"mean": "MB/s", "max": "MB/s"}),
+        ("mean,mean_rate,rate_unit", "3,4,calls/s", {"mean": "", "mean_rate": "operations/s"}),
+        ("value,tps,unit", "3,4,ms", {"value": "ms", "tps": "transactions/s"}),
+        ("mean,max,time_unit,latency_unit", "3,9,ms,ms", {"mean": "ms", "max": "ms"}),
+    ],
+)
+def test_of_several_columns_of_units_each_is_about_its_own_numbers(
+    heads: str, cells: str, units: dict[str, str]
+) -> None:
+    sheet = sheet_of(f"arm,{heads}\n" + "".join(f"{arm},{cells}\n" for arm in ("a", "b", "a")))
+    assert {metric.column: metric.unit for metric, _ in sheet.metrics} == units
+
+
+def test_two_units_that_a_column_could_be_in_are_refused_with_what_to_type() -> None:
+    with pytest.raises(NumbersError) as refused:
+        sheet_of("arm,mean,time_unit,latency_unit\na,3,ms,s\nb,4,ms,s\n")
+    said = 'columns "time_unit" and "latency_unit" name different units, and nothing says which'
+    assert f"line 2, column 8: {said}" in refused.value.primary
+    assert "after its numbers: mean_unit" in str(refused.value.hint)

@@ -17,7 +17,7 @@ from steelyard.foreign.formats import read_sheet
 from steelyard.foreign.judgement.judge_numbers import judge_numbers
 from steelyard.foreign.judgement.judgement import Judgement
 from steelyard.foreign.metric import LATENCY, THROUGHPUT
-from steelyard.foreign.series import Order
+from steelyard.foreign.series import Grain, Order
 from steelyard.foreign.source import SourceText, source_of
 from steelyard.foreign.tools.request_logs import sheet_of_requests
 
@@ -262,3 +262,41 @@ def test_requests_of_k6_fail_by_what_was_expected_or_their_status(cells: str, fa
     text = HEAD + "".join(rows) + line.format(1700820020, 41.5, cells)
     outcome = sheet_of(text).outcomes[""]
     assert (outcome.tried, outcome.troubled) == (13, failed)
+
+
+def ghz(level: float, seed: int, failed: int = 3, separator: str = ",") -> str:
+    draw = random.Random(seed)
+    rows = [(f"{level * draw.uniform(0.9, 1.1):.3f}", "OK", "") for _ in range(200)]
+    rows += [("0.21", "Unavailable", '"rpc error: code = Unavailable"')] * failed
+    lines = [separator.join(row) + "\n" for row in rows]
+    return separator.join(("duration (ms)", "status", "error")) + "\n" + "".join(lines)
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_requests_of_ghz_are_slices_in_the_order_of_the_log(separator: str) -> None:
+    sheet = sheet_of(ghz(8, 1, separator=separator))
+    assert only(sheet).grain is Grain.SLICE
+    assert only(sheet).timestamps is None
+    assert {metric.name for metric, _ in sheet.metrics} == {LATENCY}
+    assert total_of(only(sheet)) == pytest.approx(8, rel=0.02)
+    assert (sheet.outcomes[""].tried, sheet.outcomes[""].troubled) == (203, 3)
+    assert verdict(judged_text(ghz(8, 1), ghz(9, 2))) == "inconclusive"
+    runs = judged_logs([ghz(8, k) for k in range(8)], [ghz(9, 20 + k) for k in range(8)])
+    assert verdict(runs) == "slower"
+
+
+def test_durations_without_a_status_are_no_log_of_requests() -> None:
+    sheet = sheet_of("duration (ms),error\n9.5,0\n9.75,0\n9.25,0\n")
+    assert only(sheet).grain is Grain.REPETITION
+
+
+def test_a_log_of_jmeter_is_read_alike_whatever_its_delimiter() -> None:
+    head = "timeStamp,elapsed,label,success,Latency\n"
+    rows = "".join(
+        f"{1.7e12 + 50 * n:.0f},{40 + n % 7},Home,true,{18 + n % 5}\n" for n in range(60)
+    )
+    expected = sheet_of(head + rows)
+    for delimiter in (";", "\t", "|"):
+        sheet = sheet_of((head + rows).replace(",", delimiter))
+        assert (sheet.form, sheet.metrics[0][0]) == (expected.form, expected.metrics[0][0])
+        assert only(sheet).values.tolist() == only(expected).values.tolist()

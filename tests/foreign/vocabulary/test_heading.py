@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from foreign.judged_files import judged_text, refused_text
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME
 from steelyard.foreign.tables.table_headings import headings_of
 from steelyard.foreign.vocabulary.heading import Role, heading_of, metric_of
@@ -79,6 +80,29 @@ def test_metrics_are_known_with_their_direction(headings: str, name: str, unit: 
 def test_what_is_no_metric_has_its_own_meaning(headings: str, role: Role) -> None:
     for text in headings.split("|"):
         assert heading_of(text).role is role, text
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("degradation", "penalty", "reduction", "regression", "saved", "savings", "increase"),
+        *("decrease", "slowdown", "overhead", "speedup", "gain", "improvement", "delta", "diff"),
+        *("ratio", "change", "faster", "slower", "uplift", "increased", "reduced"),
+    ],
+)
+def test_what_is_computed_from_others_is_no_metric_whatever_it_is_computed_of(word: str) -> None:
+    for text in (f"tps {word}", f"{word}_in_latency_ms", f"time_{word}_s", f"throughput {word}"):
+        assert heading_of(text).role is Role.DERIVED, text
+    rows = "".join(f"off,4.{n}\non,6.{n}\n" for n in range(1, 9))
+    assert "no number that surely" in refused_text(f"arm,tps {word}\n{rows}").primary
+
+
+@pytest.mark.parametrize("name", ["reduced", "increased", "faster", "regression", "saved"])
+def test_what_alone_is_an_arm_is_read_as_one(name: str) -> None:
+    assert heading_of(name).role is Role.UNKNOWN
+    rows = "".join(f"{100 + n % 5}.{n}1,{110 + n % 4}.{n}3\n" for n in range(8))
+    judgement = judged_text(f"normal,{name}\n{rows}", unit="ms")
+    assert [arm.arm for arm in judgement.comparison.arms] == ["normal", name]
 
 
 @pytest.mark.parametrize("text", ["hit_rate", "sampling rate", "off", "response", "stddev", "h"])

@@ -70,9 +70,9 @@ Form = Annotated[
         metavar="NAME",
         help="csv, json, hyperfine, hyperfine-table, fio, steelyard, pgbench, pgbench-log, "
         "pgbench-aggregate, hammerdb, sysbench, sysbench-csv, ycsb, benchbase, benchbase-csv, "
-        "mysqlslap, go, jmh, jmh-text, google-benchmark, google-benchmark-csv, pytest-benchmark, "
-        "criterion, criterion-sample, requests, load-summary, wrk, locust or psql; default: found "
-        "by content.",
+        "mysqlslap, go, libtest, jmh, jmh-text, google-benchmark, google-benchmark-csv, "
+        "pytest-benchmark, criterion, criterion-sample, requests, load-summary, wrk, locust or "
+        "psql; default: found by content.",
     ),
 ]
 Picture = Annotated[

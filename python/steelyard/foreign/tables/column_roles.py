@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from steelyard.foreign.metric import TIME
 from steelyard.foreign.number import is_number
-from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.moments import are_dates, are_days, are_times_of_day
 from steelyard.foreign.tables.named_arms import headings_with_arms
 from steelyard.foreign.tables.table import Table
@@ -26,10 +24,14 @@ from steelyard.foreign.tables.table_headings import (
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
     TimeColumn,
-    could_be_either,
-    rises,
-    steady,
+    counts_rows,
+    dense_column,
+    finer_clock,
+    stays,
+    steady_column,
+    time_before_arms,
     time_column,
+    with_epochs,
 )
 from steelyard.foreign.tables.word_columns import arm_column, unit_column
 from steelyard.foreign.vocabulary.heading import Heading, Role
@@ -71,6 +73,10 @@ class Roles:
     """Counts, outcomes and the like: judged where they are asked for."""
     chosen: bool = False
     """Whether the user said which column was measured."""
+    start: int | None = None
+    """Starts of runs, or dates, that stay the same while the clock ticks."""
+    ordered: bool = False
+    """Whether the user named the column of the order."""
 
 
 def roles_of(table: Table, columns: Mapping[str, str], alone: bool = True) -> Roles:
@@ -88,7 +94,7 @@ class _Finder:
         count = len(table.columns)
         unnamed = tuple(Heading("", Role.UNKNOWN) for _ in range(count))
         headings = headings_of(tuple(table.names())) if table.header else unnamed
-        self.headings = headings_by_content(table, headings)
+        self.headings = with_epochs(table, headings_by_content(table, headings))
         self.text = [table.is_text(column) for column in range(count)]
         self.taken = set(self.named.values())
         self.lone: int | None = None
@@ -109,10 +115,18 @@ class _Finder:
         clock = order is not None and self.headings[order].role not in (Role.START, Role.END)
         self._take(order)
         order, day = self._with_day(order)
+        start = self._start(order, day, arm)
+        finer = None if start is None else self._take(self._finer_clock(start, arm))
+        order, clock = (order, clock) if finer is None else (finer, True)
+        if order is None:
+            free = [c for c in self._rest() if c != self.named.get("value")]
+            order = self._take(dense_column(self.table, self.headings, free, self._cells(arm)))
+            clock = order is not None
         index = self._index(arm)
         labels, parameters = self._labels(arm), self._parameters(arm)
         rest = self._rest()
-        order, clock = self._time(rest, arm, order, clock)
+        since = self._time_since(rest, arm, start) if start is not None and start == order else None
+        order, clock = (since, True) if since is not None else self._time(rest, arm, order, clock)
         if arm is None and block is None and not labels:
             labels = self._lone_label(rest)
         numbers = [c for c in rest if not self.text[c] and self._measured(c)]
@@ -143,6 +157,8 @@ class _Finder:
             outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
             spare=(*spare, *swept) if chosen is None else (),
             chosen=chosen is not None,
+            start=start if start != order else None,
+            ordered="order" in self.named,
         )
 
     def _take(self, column: int | None) -> int | None:
@@ -180,6 +196,29 @@ class _Finder:
                 return self._take(column), order
         return order, None
 
+    def _start(self, order: int | None, day: int | None, arm: int | None) -> int | None:
+        """The column of the order, unless the user named it, where several rows of an arm have each
+        of its moments: starts of runs, or dates."""
+        if order is None or day is not None or "order" in self.named:
+            return None
+        return order if stays(self.table.columns[order], self._cells(arm)) else None
+
+    def _cells(self, column: int | None) -> Sequence[str]:
+        return self.table.columns[column] if column is not None else ("",) * self.table.rows
+
+    def _finer_clock(self, start: int, arm: int | None) -> int | None:
+        """The first free column that ticks while the starts of runs stay."""
+        free = [c for c in self._rest() if c not in self.taken and self._others_measured(c)]
+        return finer_clock(self.table, self.headings, free, self._cells(arm), self._cells(start))
+
+    def _time_since(self, rest: list[int], arm: int | None, start: int) -> int | None:
+        """The column that rises at equal steps while the starts of runs stay, out of the rest."""
+        stretches = [f"{a}\n{s}" for a, s in zip(self._cells(arm), self._cells(start), strict=True)]
+        column = steady_column(self.table, self.headings, rest, stretches)
+        if column is not None:
+            rest.remove(column)
+        return column
+
     def _others_measured(self, column: int) -> bool:
         """Whether numbers are left to be judged without a column."""
         free = set(range(len(self.text))) - self.taken - {column}
@@ -194,15 +233,28 @@ class _Finder:
     def _index(self, arm: int | None) -> int | None:
         """A column that counts the rows: by its heading, or the first one if it counts 0, 1, 2 …
         under none."""
-        called = self._first(Role.COUNTER)
+        called = self._counter(arm)
         name = self.headings[called].name.strip().lower() if called is not None else ""
         if called is not None and name == _EITHER and self._only_number(called):
             self.lone = called
             return None
         if called is None and 0 not in self.taken and len(self.text) > 2 and arm is None:
             bare = not self.table.header or not self.table.header[0].strip()
-            called = 0 if bare and _counts(self.table, 0) else None
+            called = 0 if bare and counts_rows(self.table.columns[0]) else None
         return self._take(called)
+
+    def _counter(self, arm: int | None) -> int | None:
+        """The first free column called so, but one whose numbers come again in an arm before one
+        that numbers its rows."""
+        columns = [
+            c
+            for c, heading in enumerate(self.headings)
+            if heading.role is Role.COUNTER and c not in self.taken
+        ]
+        arms = self.table.columns[arm] if arm is not None else ("",) * self.table.rows
+        cells = self.table.columns
+        again = (c for c in columns if len(set(zip(arms, cells[c], strict=True))) < len(arms))
+        return next(again, columns[0] if columns else None)
 
     def _only_number(self, column: int) -> bool:
         others = set(range(len(self.text))) - self.taken - {column}
@@ -260,8 +312,7 @@ class _Finder:
             if column not in self.taken
             and (parameters[column] or names_versions(self.table, column, heading, arms))
         ]
-        if self.named.get("arm") is None or self.headings:
-            self.taken |= set(columns)
+        self.taken |= set(columns)
         return columns
 
     def _rest(self) -> list[int]:
@@ -284,10 +335,9 @@ class _Finder:
             excluded = (Role.OUTCOME, Role.CODE, Role.DERIVED, Role.END, Role.START, Role.CLOCK)
             others = [
                 c
-                for c in {*rest, *(k for k in self.taken if self._sized(k, arm))}
+                for c in sorted({*rest, *(k for k in self.taken if self._sized(k, arm))})
                 if c != column and not self.text[c] and self.headings[c].role not in excluded
             ]
-            others.sort()
             content = time_column(
                 self.table, column, others, by_arm=by_arm, chosen=chosen, headings=self.headings
             )
@@ -295,8 +345,9 @@ class _Finder:
                 rest.remove(column)
                 return (column, True) if order is None else (order, clock)
         if order is None:
-            column = self._steady(rest, arm)
-            column = self._time_before_arms(rest, arm) if column is None else column
+            column = steady_column(self.table, self.headings, rest, self._cells(arm))
+            if column is None and arm is None and "value" not in self.named:
+                column = time_before_arms(self.table, self.headings, rest)
             if column is not None:
                 rest.remove(column)
                 return column, True
@@ -307,38 +358,6 @@ class _Finder:
         heading = self.headings[column]
         client = heading.name.strip().lower() in CLIENT_WORDS
         return column != arm and heading.role is Role.PARAMETER and not client
-
-    def _steady(self, rest: Sequence[int], arm: int | None) -> int | None:
-        """A column that rises at equal steps beside a known metric: a clock, whatever its name."""
-        metrics = [c for c in rest if self.headings[c].role in (Role.METRIC, Role.STATISTIC)]
-        arms = self.table.columns[arm] if arm is not None else None
-        for column in rest:
-            heading = self.headings[column]
-            timed = heading.metric is not None and heading.metric.name == TIME
-            timed = timed or heading.name.strip().lower() == "t"
-            eligible = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
-            elsewhere = [c for c in metrics if c != column]
-            nameless = heading.role is Role.UNKNOWN and column != 0 and not timed
-            if not eligible or nameless or not elsewhere or self.text[column]:
-                continue
-            if steady(self.table.columns[column], arms, several=timed):
-                return column
-        return None
-
-    def _time_before_arms(self, rest: Sequence[int], arm: int | None) -> int | None:
-        """A first column of times before columns that only arms are called so: "hour,off,on". It
-        is a clock where it rises at equal steps; NumbersError where it merely rises."""
-        others = [column for column in rest if column != 0 and not self.text[column]]
-        heading = self.headings[0]
-        timed = heading.metric is not None and heading.metric.name == TIME and not self.text[0]
-        arms = all(self.headings[column].role is Role.UNKNOWN for column in others)
-        if arm is not None or 0 not in rest or not timed or len(others) < 2 or not arms:
-            return None
-        if "value" in self.named or not rises(self.table.columns[0]):
-            return None
-        if steady(self.table.columns[0]):
-            return 0
-        raise could_be_either(self.table, 0, others)
 
     def _lone_label(self, rest: list[int]) -> list[int]:
         """The only column of words of a table without arms: the names of its rows."""
@@ -373,24 +392,9 @@ class _Finder:
         return self.headings[column].role in (Role.OUTCOME, Role.COUNT, Role.DERIVED)
 
 
-def _counts(table: Table, column: int) -> bool:
-    """Whether a column counts the rows from 0 or 1, three or more."""
-    cells = [cell.strip() for cell in table.columns[column]]
-    return len(cells) > 2 and any(
-        cells == [str(number) for number in range(first, first + len(cells))] for first in (0, 1)
-    )
-
-
 def _column_named(table: Table, role: str, name: str) -> int:
     if role not in ROLES:
         raise UsageError(
             f'unrecognized role of a column: "{role}"', hint=f"Accepted: {', '.join(ROLES)}."
         )
-    names = table.names()
-    for column, column_name in enumerate(names):
-        if column_name.lower() == name.strip().lower():
-            return column
-    raise UsageError(
-        f'"{table.source.name}" has no column {quoted(name)}',
-        hint=f"It has {', '.join(quoted(column_name) for column_name in names[:10])}.",
-    )
+    return table.column_called(name)

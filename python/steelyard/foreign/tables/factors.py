@@ -4,13 +4,16 @@ outcomes. Rows of different metrics are refused, and so are rows that say that t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 
 from steelyard.foreign.number import is_missing, is_number
 from steelyard.foreign.series import Factor, FactorKind, TransactionCounts
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.column_roles import Roles
+from steelyard.foreign.tables.steps import are_sizes, are_steps, by_arm
 from steelyard.foreign.tables.table import Table
+from steelyard.foreign.tables.table_headings import explains, follows, holds_a_metric
 from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role, metric_of
 from steelyard.foreign.vocabulary.tokens import split_words
@@ -52,6 +55,84 @@ _SHARE = re.compile(r"[0-9]+\s*(?:of|out|from|/)")
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
+_MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE)
+_ALSO_STEPS = (Role.COST, Role.COUNT, Role.DERIVED)
+"""Of columns that were measured, as words of their headings say: "load", "bytes"; or asked for."""
+
+
+def with_steps(table: Table, roles: Roles, columns: Mapping[str, str], alone: bool) -> Roles:
+    """The roles of a table, columns of steps that explain what was measured among the parameters,
+    though their headings say that they were measured too, or name blocks: "load", "batch".
+
+    `columns`: role → column, as the user said; `alone`: whether the table is the only one.
+    """
+    if (roles.arm is None and alone) or not table.header:
+        return roles
+    swept = [c for c in _candidates(roles) if _is_swept(table, roles, c)]
+    if roles.block is not None and "block" not in columns and _is_size(table, roles, roles.block):
+        swept.append(roles.block)
+        roles = replace(roles, block=None)
+    moved = {c for c in swept if c in roles.numbers}
+    return replace(
+        roles,
+        numbers=tuple(c for c in roles.numbers if c not in moved),
+        parameters=(*(c for c in roles.parameters if not _repeats(table, roles, c)), *swept),
+        spare=(*roles.spare, *sorted(moved)),
+    )
+
+
+def _candidates(roles: Roles) -> Iterator[int]:
+    used = {roles.arm, roles.order, roles.day, roles.block, roles.clients, roles.index, roles.unit}
+    used |= {*roles.labels, *roles.parameters, *(roles.numbers if roles.chosen else ())}
+    for column, heading in enumerate(roles.headings):
+        measured = heading.metric is not None or holds_a_metric(heading)
+        if column not in used and heading.role in _ALSO_STEPS and not measured:
+            yield column
+
+
+def _is_swept(table: Table, roles: Roles, column: int) -> bool:
+    return are_steps(_by_arm(table, roles, column)) and _explains(table, roles, column)
+
+
+def _is_size(table: Table, roles: Roles, column: int) -> bool:
+    return are_sizes(_by_arm(table, roles, column)) and _explains(table, roles, column)
+
+
+def _by_arm(table: Table, roles: Roles, column: int) -> list[list[str]]:
+    arms = table.columns[roles.arm] if roles.arm is not None else None
+    return by_arm([cell.strip() for cell in table.columns[column]], arms)
+
+
+def _explains(table: Table, roles: Roles, column: int) -> bool:
+    """Whether steps explain a metric in rows that are about the same, of which they differ."""
+    others = (*roles.labels, *roles.parameters)
+    metrics = [
+        c
+        for c in roles.numbers
+        if c != column and (roles.chosen or roles.headings[c].role in _MEASURED)
+    ]
+    arms = table.columns[roles.arm] if roles.arm is not None else None
+    known = [c for c in (roles.arm, *others) if c is not None]
+    determined = bool(known) and follows(table, column, known)
+    return not determined and explains(table, column, arms, metrics, others)
+
+
+def _repeats(table: Table, roles: Roles, column: int) -> bool:
+    """Whether numbers in a column that was found to hold steps follow from what rows are about, and
+    so were measured: pages that a query reads, fewer in one arm."""
+    if not roles.labels or not _found(roles.headings[column]):
+        return False
+    varies = any(len(set(group)) > 1 for group in _by_arm(table, roles, column))
+    known = [c for c in (roles.arm, *roles.labels) if c is not None]
+    return varies and follows(table, column, known)
+
+
+def _found(heading: Heading) -> bool:
+    """Whether a column is among the parameters because of what it holds."""
+    known = heading.role is Role.PARAMETER and not heading.rest
+    return not known and heading.role is not Role.ARM
+
+
 def factors_of(table: Table, roles: Roles) -> tuple[Factor, ...]:
     """The factors of the rows of a table; what is one word in each row is no factor."""
     return tuple(_factors(table, roles))
@@ -61,14 +142,29 @@ def _factors(table: Table, roles: Roles) -> Iterator[Factor]:
     for column in (*roles.labels, *roles.parameters, *_clients(roles)):
         heading = roles.headings[column]
         cells = tuple(cell.strip() for cell in table.columns[column])
+        if heading.role is Role.UNKNOWN and column in roles.labels and _are_remarks(cells):
+            continue
         label = heading.role is Role.LABEL or (column in roles.labels and not table.header)
         if label:
             kind = FactorKind.LABEL
-        elif heading.load or column == roles.clients:
+        elif heading.load or column == roles.clients or _explaining(table, roles, column):
             kind = FactorKind.LOAD
         else:
             kind = FactorKind.PARAMETER
         yield Factor(table.name(column), kind, cells)
+
+
+def _are_remarks(cells: Sequence[str]) -> bool:
+    """Whether words, under a heading that says nothing, stand in a few rows: "after reboot". What
+    rows are about is said of each, and an empty cell says nothing."""
+    filled = [cell for cell in cells if cell]
+    return len(filled) < len(cells) and (2 * len(filled) < len(cells) or len(set(filled)) < 2)
+
+
+def _explaining(table: Table, roles: Roles, column: int) -> bool:
+    """Whether a column was found to hold steps that explain what was measured."""
+    varies = any(len(set(group)) > 1 for group in _by_arm(table, roles, column))
+    return column in roles.parameters and _found(roles.headings[column]) and varies
 
 
 def _clients(roles: Roles) -> tuple[int, ...]:

@@ -19,7 +19,14 @@ from steelyard.foreign.tables.factors import (
     require_comparable_rows,
 )
 from steelyard.foreign.tables.number_columns import number_columns
-from steelyard.foreign.tables.row_times import Indices, order_of, run_means, slices_of, times_of
+from steelyard.foreign.tables.row_times import (
+    Indices,
+    order_of,
+    row_moments,
+    run_column,
+    run_means,
+    slices_of,
+)
 from steelyard.foreign.tables.table import Table
 
 MOST_ARMS = 100
@@ -35,6 +42,8 @@ class _Arms:
     grain: Grain
     instead: str
     """Why the rows are slices."""
+    runs: Mapping[str, tuple[list[Indices], list[str]]]
+    """The rows of each run, where they are taken together."""
 
 
 def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
@@ -46,13 +55,13 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     labels = [label.strip() for label in table.columns[roles.arm]]
     _refuse_labels(table, roles.arm, labels)
     require_comparable_rows(table, roles)
-    timestamps = times_of(table, roles.order, roles.day)
+    timestamps = row_moments(table, roles)
     arms = _arms(table, roles, labels, timestamps)
     factors = factors_of(table, roles)
     factors_by_arm = {
         arm: factors_of_rows(factors, rows.tolist()) for arm, rows in arms.rows.items()
     }
-    runs = run_means(table, roles, arms.rows)
+    runs = arms.runs
     sliced = arms.grain is Grain.SLICE
     pairs = None if sliced or runs else _pairs(table, roles, arms, factors_by_arm)
     means = {arm: rows for arm, (rows, _) in runs.items()}
@@ -92,7 +101,7 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
         notes=(
             *(pairs.notes if pairs is not None else ()),
             *(
-                (f'rows of one run are taken together by column "{_run_name(table, roles)}"',)
+                (f'rows of one run are taken together by column "{_run_name(table, roles, arms)}"',)
                 if runs
                 else ()
             ),
@@ -101,8 +110,8 @@ def read_long_table(table: Table, roles: Roles, form: str) -> Sheet:
     )
 
 
-def _run_name(table: Table, roles: Roles) -> str:
-    column = roles.index if roles.index is not None else roles.block
+def _run_name(table: Table, roles: Roles, arms: _Arms) -> str:
+    column = run_column(table, roles, arms.rows)
     return table.name(column) if column is not None else ""
 
 
@@ -110,9 +119,10 @@ def _arms(table: Table, roles: Roles, labels: Sequence[str], timestamps: Floats 
     rising = np.arange(len(labels)) if timestamps is None else np.argsort(timestamps, kind="stable")
     rows = _by_arm(labels, rising)
     order = order_of([labels[i] for i in rising.tolist()]) if timestamps is not None else None
-    instead = slices_of(table, roles, rows, timestamps, order)
+    runs = run_means(table, roles, rows)
+    instead = "" if runs else slices_of(table, roles, rows, timestamps, order)
     grain = Grain.SLICE if instead else Grain.REPETITION
-    return _Arms(rows, order or Order.UNKNOWN, grain, instead)
+    return _Arms(rows, order or Order.UNKNOWN, grain, instead, runs)
 
 
 def _series(
@@ -162,7 +172,7 @@ def _pairs(
         return pairs_of(counted)
     cells = table.columns[column]
     blocks = {arm: [cells[row].strip() for row in rows] for arm, rows in arms.rows.items()}
-    return pairs_of(counted, blocks, table.name(column))
+    return pairs_of(counted, blocks, table.name(column), counted=roles.block is None)
 
 
 def _padded(factors: tuple[Factor, ...], count: int) -> tuple[Factor, ...]:

@@ -13,7 +13,7 @@ from steelyard.foreign.series import Floats, Series
 from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.word_columns import metric_in, unit_named
+from steelyard.foreign.tables.word_columns import metric_in, units_by_column
 from steelyard.model.errors import NumbersError
 
 Metrics = tuple[tuple[Metric, tuple[Series, ...]], ...]
@@ -28,7 +28,7 @@ def number_columns(
 
     NumbersError with its place where no column can be read.
     """
-    named_unit = unit_named(table, roles.unit)
+    named_units = units_by_column(table, roles.headings, roles.unit)
     alone = len(roles.numbers) == 1
     metrics, unreadable = [], []
     for column in (*roles.numbers, *roles.spare):
@@ -43,7 +43,9 @@ def number_columns(
             metric = metric_in(table, column, heading, "", "", alone=False)
             unreadable.append((metric, refused))
             continue
-        metric = metric_in(table, column, heading, unit, named_unit, alone=alone and judged)
+        metric = metric_in(
+            table, column, heading, unit, named_units[column], alone=alone and judged
+        )
         metrics.append((metric, arms(column, values)))
     if not metrics:
         raise unreadable[0][1]

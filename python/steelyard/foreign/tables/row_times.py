@@ -6,12 +6,14 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.foreign.metric import TIME
 from steelyard.foreign.number import floats_of, is_number
 from steelyard.foreign.series import Floats, Order
 from steelyard.foreign.source import quoted
@@ -24,7 +26,7 @@ from steelyard.foreign.tables.moments import (
     times_of_day,
 )
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.time_column import equal_steps, restarts
+from steelyard.foreign.tables.time_column import LONGEST_TICK, TIME_HEADING, equal_steps, restarts
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
@@ -32,9 +34,14 @@ from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
 _RUNS_Z = -1.645
 _LONGEST_SLICE = 600.0
 """Seconds; ticks further apart are runs, one a night."""
-_LONGEST_TICK = 10.0
-"""Seconds between rows of one run where the steps of its clock are not equal."""
-_FEWEST_TICKS = 4
+_FEWEST_TICKS, _MANY_TICKS, _EXACT = 4, 20, 1e-4
+_REPORTS = (900.0, 1800.0, 3600.0)
+"""Seconds; steps at which monitors report, and at which a schedule may begin runs."""
+REPETITION_WORDS = {
+    *("run", "rep", "repetition", "repeat", "trial", "attempt", "try", "iteration", "iter", "loop"),
+    *("runid", "repno", "runno"),
+}
+"""Of a column that numbers rows: each of them is a measurement of its own."""
 _WRITE_DATES = "Write dates as 2026-11-21 or 2026-11-21T14:03:22."
 Indices = NDArray[np.int64]
 _EPOCH = 1e9
@@ -58,6 +65,23 @@ def times_of(table: Table, column: int | None, day: int | None = None) -> Floats
         )
         return after_midnight(values) if all(":" in cell for cell in cells) else values
     return _moments(table, column)
+
+
+def row_moments(table: Table, roles: Roles) -> Floats | None:
+    """When each row was measured, shape (n,): by its clock, which counts from the start of its run
+    where a column has that and the clock is none that counts from 1970."""
+    moments = times_of(table, roles.order, roles.day)
+    if moments is None or roles.start is None or roles.order is None:
+        return moments
+    if table.is_text(roles.order) or moments[0] >= _EPOCH:
+        return moments
+    starts = times_of(table, roles.start)
+    assert starts is not None
+    if starts[0] < _EPOCH:
+        places = np.unique(starts, return_inverse=True)[1].reshape(-1)
+        return np.asarray(moments + places * (float(np.ptp(moments)) + 1))
+    finer = next((fine for least, fine in _FINE if starts[0] >= least), 1.0)
+    return np.asarray(starts / finer + _in_seconds(table, roles, moments))
 
 
 def _moments(table: Table, column: int) -> Floats:
@@ -108,20 +132,26 @@ def slices_of(
     """Why rows are slices of one run an arm; empty where they are not.
 
     A clock that ticks at equal steps through the rows of every arm is the report of a run, unless
-    the arms took turns between its ticks: then each tick is a run of its own. A column that surely
-    is a clock needs no equal steps where they are short and an arm has one stretch of them. One
-    that begins anew is that of several runs, which are not told apart without a column of runs.
+    the arms took turns between its ticks, or a column calls each row a run and there is time for
+    one: then each tick is a run of its own. Arms that one clock watched side by side took no turns.
+    A column that surely is a clock needs no equal steps where they are short and an arm has one
+    stretch of them. One that begins anew is that of several runs, which are not told apart without
+    a column of runs.
     """
     if timestamps is None or not roles.clock or roles.order is None:
         return ""
-    if roles.index is not None or roles.block is not None:
-        return ""
-    moments = [_in_seconds(table, roles, timestamps[rows]) for rows in arms.values()]
+    if run_column(table, roles, arms) is not None:
+        return _of_runs(table, roles, arms)
     name = table.name(roles.order)
-    if all(map(_ticks, moments)):
-        apart = len(np.unique(timestamps)) == len(timestamps)
-        if len(arms) > 1 and order is Order.ALTERNATING and apart:
-            return ""
+    moments = [_in_seconds(table, roles, timestamps[rows]) for rows in arms.values()]
+    ticking = all(map(_ticks, moments))
+    in_turn = len(arms) > 1 and order is Order.ALTERNATING
+    apart = ticking and in_turn and len(np.unique(timestamps)) == len(timestamps)
+    apart = apart and not _watched(moments)
+    if apart or (_numbers_rows(table, roles, arms) and not all(map(_ticks_fast, moments))):
+        return ""
+    _refuse_reports(table, roles, moments)
+    if ticking:
         return f'column "{name}" is a clock at equal steps: rows are of one run'
     if _surely_clock(table, roles) and _apart(moments) and all(map(_ticks_often, moments)):
         return f'column "{name}" is a clock at short steps: rows are of one run'
@@ -132,13 +162,55 @@ def slices_of(
     return reason if several else ""
 
 
+def _watched(moments: Sequence[Floats]) -> bool:
+    """Whether sorted moments of arms, in seconds, are those at which one clock for each asked how
+    they were, side by side: at one exact step, many times, and not evenly between those of the
+    others, as where the arms took turns by a schedule."""
+    step = float(np.median(np.diff(moments[0])))
+    exact = all(
+        len(arm) >= _MANY_TICKS and np.allclose(np.diff(arm), step, rtol=_EXACT, atol=0)
+        for arm in moments
+    )
+    gaps = np.diff(np.sort(np.concatenate(moments)))
+    return exact and not np.allclose(gaps, step / len(moments), rtol=0.02, atol=0)
+
+
+def _refuse_reports(table: Table, roles: Roles, moments: Sequence[Floats]) -> None:
+    """NumbersError where the rows of every arm are so many whole quarters of an hour apart as those
+    of a monitor are, and as runs by a schedule may be: unless the user named the column."""
+    assert roles.order is not None
+    steps = {round(float(step), 3) for arm in moments for step in np.diff(arm)}
+    if roles.ordered or not all(len(arm) >= _MANY_TICKS for arm in moments):
+        return
+    if len(steps) != 1 or not steps <= set(_REPORTS):
+        return
+    name = table.name(roles.order)
+    raise table.source.error(
+        f"column {quoted(name)} is a clock of exactly {steps.pop() / 60:.0f} minutes: rows could "
+        "be a monitor's reports of one run, or runs that a schedule began",
+        table.spot(0, roles.order),
+        hint="If each row is a run of its own, say that this column tells when: "
+        f"--column {shlex.quote(f'order={name}')}; if not, measure each arm in several runs, and "
+        "keep one row a run.",
+    )
+
+
+def _of_runs(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> str:
+    """Why rows are slices of runs that a column numbers, where nothing takes those together."""
+    counter = run_column(table, roles, arms)
+    if counter is None or roles.order is None or not run_means(table, roles, arms):
+        return ""
+    clock = f'column "{table.name(roles.order)}" is a clock'
+    return f'{clock}: rows are of the runs that column "{table.name(counter)}" numbers'
+
+
 def run_means(
     table: Table, roles: Roles, arms: Mapping[str, Indices]
 ) -> dict[str, tuple[list[Indices], list[str]]]:
     """The rows of each run of each arm, where rows are seconds of runs that a column counts; none
     where they are not."""
-    counter = roles.index if roles.index is not None else roles.block
-    timestamps = times_of(table, roles.order, roles.day) if roles.clock else None
+    counter = run_column(table, roles, arms)
+    timestamps = row_moments(table, roles) if roles.clock else None
     if counter is None or timestamps is None:
         return {}
     cells = table.columns[counter]
@@ -159,17 +231,56 @@ def run_means(
     return runs_by_arm
 
 
+def run_column(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> int | None:
+    """The column that numbers the runs whose rows a clock dates: one whose numbers come again in
+    the rows of an arm. One that is another in every row, as that of a data frame or of a table of
+    a database, counts the rows; one that is the same in all rows of each arm tells no runs apart.
+    Starts of runs number them too.
+    """
+    for column in (roles.index, roles.block, roles.start):
+        if column is None:
+            continue
+        cells = table.columns[column]
+        counts = [
+            (len({cells[row].strip() for row in rows.tolist()}), len(rows))
+            for rows in arms.values()
+        ]
+        if any(1 < different < rows for different, rows in counts):
+            return column
+    return None
+
+
+def _numbers_rows(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> bool:
+    """Whether a column gives each row of an arm a number that by its name is that of a repetition
+    or of a block, and not of a mere row."""
+    column = roles.block if roles.block is not None else roles.index
+    if column is None or not table.header:
+        return False
+    named = not REPETITION_WORDS.isdisjoint(split_words(table.name(column)))
+    cells = [cell.strip() for cell in table.columns[column]]
+    different = all(len({cells[row] for row in rows}) == len(rows) for rows in arms.values())
+    return different and (named or column == roles.block)
+
+
 def _surely_clock(table: Table, roles: Roles) -> bool:
     """Whether the column of the order says when, by its heading or by its dates, and not when a
-    whole measurement began."""
+    whole measurement began. A time or an offset is the order only where it says when."""
     assert roles.order is not None
+    heading = roles.headings[roles.order]
+    timed = heading.metric is not None and heading.metric.name == TIME
+    timed = timed or not {TIME_HEADING, "offset"}.isdisjoint(split_words(heading.name))
     dated = roles.day is not None or table.is_text(roles.order)
-    return dated or roles.headings[roles.order].role is Role.CLOCK
+    return dated or heading.role is Role.CLOCK or (timed and heading.role is not Role.START)
 
 
 def _ticks(seconds: Floats) -> bool:
     """Whether moments are those of a clock at equal steps of at most ten minutes, shape (n,)."""
     return equal_steps(seconds) and float(np.median(np.diff(seconds))) <= _LONGEST_SLICE
+
+
+def _ticks_fast(seconds: Floats) -> bool:
+    """Whether moments are at equal steps so short that hardly a run lies in each."""
+    return _ticks(seconds) and float(np.median(np.diff(seconds))) <= LONGEST_TICK
 
 
 def _ticks_often(seconds: Floats) -> bool:
@@ -179,7 +290,7 @@ def _ticks_often(seconds: Floats) -> bool:
         return False
     steps = np.diff(seconds)
     # Of several rows in one tick the median step is 0, and says nothing.
-    return float(np.median(steps) or np.mean(steps)) <= _LONGEST_TICK
+    return float(np.median(steps) or np.mean(steps)) <= LONGEST_TICK
 
 
 def _apart(stretches: Sequence[Floats]) -> bool:

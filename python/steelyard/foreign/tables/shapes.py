@@ -20,10 +20,11 @@ from steelyard.foreign.tables.factors import (
     factors_of,
     outcome_of,
     require_comparable_rows,
+    with_steps,
 )
 from steelyard.foreign.tables.long_table import read_long_table
 from steelyard.foreign.tables.number_columns import number_columns
-from steelyard.foreign.tables.row_times import run_means, slices_of, times_of
+from steelyard.foreign.tables.row_times import row_moments, run_means, slices_of
 from steelyard.foreign.tables.summary_rows import without_summaries
 from steelyard.foreign.tables.table import Table, read_table
 from steelyard.foreign.tables.wide_table import read_wide_table
@@ -62,7 +63,7 @@ def read_by_shape(
 
 
 def _read_rows(table: Table, columns: Mapping[str, str], names: ShapeNames, alone: bool) -> Sheet:
-    roles = roles_of(table, columns, alone)
+    roles = with_steps(table, roles_of(table, columns, alone), columns, alone)
     if roles.arm is not None:
         return read_long_table(table, roles, names.long)
     if _holds_one_arm(table, roles, alone):
@@ -94,11 +95,11 @@ def _bare(heading: Heading) -> bool:
 def _read_one_arm(table: Table, roles: Roles, form: str) -> Sheet:
     """The sheet of repetitions of one arm, which has no name in the table."""
     require_comparable_rows(table, roles)
-    timestamps = times_of(table, roles.order, roles.day)
+    timestamps = row_moments(table, roles)
     every = np.arange(table.rows)
     rising = every if timestamps is None else np.argsort(timestamps, kind="stable")
-    instead = slices_of(table, roles, {"": rising}, timestamps, None)
     runs = run_means(table, roles, {"": every}).get("")
+    instead = "" if runs else slices_of(table, roles, {"": rising}, timestamps, None)
     factors = factors_of(table, roles)
     outcome = outcome_of(table, roles, range(table.rows))
 

@@ -25,6 +25,7 @@ from steelyard.foreign.tables.first_line import (
 )
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.units import UNIT_WORDS
+from steelyard.model.errors import UsageError
 
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 1_000
@@ -81,6 +82,17 @@ class Table:
     def names(self) -> list[str]:
         """What all columns are called."""
         return [self.name(column) for column in range(len(self.columns))]
+
+    def column_called(self, name: str) -> int:
+        """The column of a name that the user typed; UsageError with those that there are."""
+        names = self.names()
+        for column, column_name in enumerate(names):
+            if column_name.lower() == name.strip().lower():
+                return column
+        raise UsageError(
+            f'"{self.source.name}" has no column {quoted(name)}',
+            hint=f"It has {', '.join(quoted(column_name) for column_name in names[:10])}.",
+        )
 
     @cached_property
     def decimal_comma(self) -> str:

@@ -18,16 +18,26 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.foreign.metric import LATENCY, TIME, Metric
+from steelyard.foreign.number import amounts_of
 from steelyard.foreign.series import Floats
+from steelyard.foreign.tables.steps import are_steps, by_arm, explained
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import is_moment, is_unix_time
 from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role, heading_of, key_of
 from steelyard.foreign.vocabulary.tokens import split_words
-from steelyard.foreign.vocabulary.units import SECONDS
+from steelyard.foreign.vocabulary.units import SECONDS, is_rate, unit_of
 
 _PROCESSOR = ("real", "user", "system", "sys")
 """As `time` of a shell prints them."""
+_SHARES = {"us", "sy", "id"}
+"""Of the processor's time in percent, as vmstat and top call them: beside each other "us" is no
+microsecond, and "id" names no rows."""
+_OF_MACHINE = _SHARES | {
+    *("wa", "st", "ni", "hi", "si", "gu", "so", "bi", "bo", "in", "cs", "r", "b", "swpd", "free"),
+    *("buff", "cache", "inact", "active"),
+}
+_LESS_IS_BETTER = {"us", "sy", "wa", "st"}
 _BOUNDS = {
     **{"lo": ("hi", "min"), "low": ("high", "min"), "lower": ("upper", "min"), "lb": ("ub", "min")},
     **{"hi": ("lo", "max"), "high": ("low", "max"), "upper": ("lower", "max"), "ub": ("lb", "max")},
@@ -46,9 +56,14 @@ def headings_of(names: tuple[str, ...]) -> tuple[Heading, ...]:
     """The meanings of all headings of a table."""
     words = {word for name in names for word in split_words(name)}
     minutes = not words & {"max", "avg", "mean", "median", "average", "maximum"}
+    shares = {key_of(name) for name in names} >= _SHARES
     timed = "user" in words and bool(words & {"system", "sys"})
     headings = [
-        _of_processor(name) if timed and key_of(name) in _PROCESSOR else heading_of(name, minutes)
+        _of_machine(name)
+        if shares and key_of(name) in _OF_MACHINE
+        else _of_processor(name)
+        if timed and key_of(name) in _PROCESSOR
+        else heading_of(name, minutes)
         for name in names
     ]
     return tuple(_computed(_with_bounds(headings)))
@@ -58,6 +73,11 @@ def _of_processor(name: str) -> Heading:
     if key_of(name) == "real":
         return Heading(name, Role.METRIC, Metric(TIME, "", False, name))
     return Heading(name, Role.COST, Metric(name, "", False, name))
+
+
+def _of_machine(name: str) -> Heading:
+    less = False if key_of(name) in _LESS_IS_BETTER else None
+    return Heading(name, Role.OUTCOME, Metric(name, "", less, name))
 
 
 def _with_bounds(headings: Sequence[Heading]) -> list[Heading]:
@@ -130,8 +150,11 @@ _EPOCHS = {"epoch", "unix", "unixtime", "posix"}
 _ALSO_SIZES, _APART = {"n", "k", "number"}, 1.5
 _ROUND, _EXTREMES = 5, {1, 2, 98, 99, 99.9}
 """Percent."""
-_FEWEST_CONSTANT, _FEWEST_SWEPT = 3, 6
-"""Rows of an arm, or of all: a measurement is no whole number that comes as often."""
+_FEWEST_CONSTANT = 3
+"""Rows of an arm: a measurement is no number that comes as often."""
+_METRICS = known.LATENCY_WORDS | known.TIME_WORDS | known.RATE_WORDS
+_METRICS = {word for word in _METRICS if len(word) > 6}
+"""Words of metrics that are part of no other word by chance."""
 _EXPLAINED = 0.8
 """Of the variance of a metric within arms: an effect of a step, and no accident."""
 
@@ -150,10 +173,10 @@ def is_subject(
     `arms`: of each row; None where the table is of one arm. `labels`: the columns that say so by
     their headings: a code that follows from them says nothing more.
     """
-    if heading.role is not Role.CODE or (labels and _follows(table, column, labels)):
+    if heading.role is not Role.CODE or (labels and follows(table, column, labels)):
         return False
     cells = [cell.strip() for cell in table.columns[column]]
-    groups = _by_arm(cells, arms)
+    groups = by_arm(cells, arms)
     levels = [set(group) for group in groups]
     varied = any(len(level) > 1 for level in levels)
     again = all(2 * len(set(group)) <= len(group) for group in groups)
@@ -174,7 +197,7 @@ def names_versions(table: Table, column: int, heading: Heading, arms: Sequence[s
         return False
     cells = [cell.strip() for cell in table.columns[column]]
     again = 2 * len(set(cells)) <= len(cells)
-    return again and any(len(set(group)) > 1 for group in _by_arm(cells, arms))
+    return again and any(len(set(group)) > 1 for group in by_arm(cells, arms))
 
 
 def headings_by_content(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
@@ -255,26 +278,45 @@ def _is_round_share(cell: str) -> bool:
 def is_swept(
     table: Table, column: int, heading: Heading, arms: Sequence[str] | None, metrics: Sequence[int]
 ) -> bool:
-    """Whether whole numbers, under a heading that the vocabulary knows in part or not, are steps of
-    a parameter: each arm has its own one in every row, or steps come again in every arm and explain
+    """Whether numbers, under a heading that the vocabulary knows in part or not, are steps of a
+    parameter: each arm has its own one in every row, or steps come again in every arm and explain
     how one of the metrics scatters in it.
 
     `arms`: of each row; None where the table is of one arm.
     """
     unknown = heading.role is Role.UNKNOWN or (heading.role is Role.PARAMETER and heading.rest)
-    cells = [cell.strip() for cell in table.columns[column]]
-    if not (unknown and metrics and all(map(str.isdecimal, cells))):
+    if not (unknown and metrics) or holds_a_metric(heading):
         return False
-    groups = _by_arm(cells, arms)
+    cells = [cell.strip() for cell in table.columns[column]]
+    groups = by_arm(cells, arms)
     if all(len(set(group)) == 1 for group in groups):
         own = arms is None or len(set(cells)) > 1
-        return own and all(len(group) >= _FEWEST_CONSTANT for group in groups)
-    again = all(2 * len(set(group)) <= len(group) for group in groups)
-    if not again or len(cells) < _FEWEST_SWEPT:
-        return False
-    rows = arms if arms is not None else ("",) * len(cells)
-    within = list(zip(rows, cells, strict=True))
-    return any(_explained(_logs(table.columns[c]), rows, within) > _EXPLAINED for c in metrics)
+        amounts = own and amounts_of([*dict.fromkeys(cells)]) is not None
+        return amounts and all(len(group) >= _FEWEST_CONSTANT for group in groups)
+    return are_steps(groups) and explains(table, column, arms, metrics)
+
+
+def explains(
+    table: Table,
+    column: int,
+    arms: Sequence[str] | None,
+    metrics: Sequence[int],
+    others: Sequence[int] = (),
+) -> bool:
+    """Whether the cells of a column explain how one of the metrics scatters in an arm, in rows that
+    are alike in the columns `others`."""
+    rows = list(zip(arms or ("",) * table.rows, *(table.columns[c] for c in others), strict=True))
+    cells = [cell.strip() for cell in table.columns[column]]
+    every = [logs for c in metrics if (logs := _logs(table.columns[c])) is not None]
+    return any(explained(logs, rows, cells) > _EXPLAINED for logs in every)
+
+
+def holds_a_metric(heading: Heading) -> bool:
+    """Whether a heading is that of a metric with something before or behind it: "dblatency",
+    "expected_tps"."""
+    name = heading.name.lower()
+    rates = any(is_rate(unit_of(word) or "") for word in split_words(name))
+    return rates or any(word in name for word in _METRICS)
 
 
 def _logs(cells: Sequence[str]) -> Floats | None:
@@ -287,32 +329,6 @@ def _logs(cells: Sequence[str]) -> Floats | None:
     return np.asarray(np.log(values))
 
 
-def _explained(logs: Floats | None, arms: Sequence[str], cells: Sequence[tuple[str, str]]) -> float:
-    """The part of the variance of logs, shape (n,), within arms that their cells explain."""
-    if logs is None:
-        return 0.0
-    (total, of_arms), (rest, of_cells) = (_scatter(logs, groups) for groups in (arms, cells))
-    if total <= 0 or len(logs) <= of_cells:
-        return 0.0
-    return 1 - (rest / (len(logs) - of_cells)) / (total / (len(logs) - of_arms))
-
-
-def _scatter(logs: Floats, groups: Sequence[object]) -> tuple[float, int]:
-    """The sum of squares about the means of groups, and how many groups there are."""
-    codes = {group: code for code, group in enumerate(dict.fromkeys(groups))}
-    coded = np.array([codes[group] for group in groups])
-    means = np.bincount(coded, weights=logs) / np.bincount(coded)
-    return float(((logs - means[coded]) ** 2).sum()), len(codes)
-
-
-def _by_arm(cells: Sequence[str], arms: Sequence[str] | None) -> list[list[str]]:
-    """The cells of the rows of each arm."""
-    groups: dict[str, list[str]] = {}
-    for cell, arm in zip(cells, arms or [""] * len(cells), strict=True):
-        groups.setdefault(arm.strip(), []).append(cell)
-    return list(groups.values())
-
-
 def _last(heading: Heading) -> str:
     return next(iter(split_words(heading.name)[-1:]), "")
 
@@ -322,7 +338,7 @@ def _identifies_work(heading: Heading) -> bool:
     return last in _IDENTIFIERS | {"code"} and bool(_OF_WORK.intersection(before))
 
 
-def _follows(table: Table, column: int, labels: Sequence[int]) -> bool:
+def follows(table: Table, column: int, labels: Sequence[int]) -> bool:
     """Whether the cells of other columns determine those of a column."""
     others = list(zip(*(table.columns[c] for c in labels), strict=True))
     pairs = set(zip(others, table.columns[column], strict=True))

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
 
+from steelyard.foreign.metric import LATENCY, TIME
 from steelyard.foreign.number import clock_seconds, is_number
 from steelyard.foreign.series import Floats
 from steelyard.foreign.source import quoted
-from steelyard.foreign.tables.moments import after_midnight
+from steelyard.foreign.tables.moments import after_midnight, are_dates, moments_of
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
-from steelyard.foreign.vocabulary.units import SECONDS
+from steelyard.foreign.vocabulary.tokens import split_words
+from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
 from steelyard.model.errors import NumbersError
 
 TIME_HEADING = "time"
@@ -28,6 +31,11 @@ _FINE = (1e3, 1e6, 1e9)
 _FROM_2001, _TO_2100 = 1e9, 4.1e9
 _FEWEST_RISING, _MANY_RISING = 3, 6
 _FEWEST_STEPS = 3
+_FEWEST_ROWS = 4
+"""Of one start of a run, so that a clock can tick in them."""
+_OFFSET, _MANY_ROWS = "offset", 20
+LONGEST_TICK = 10.0
+"""Seconds between rows of one run where the steps of its clock are not equal."""
 _SLACK = 0.05
 """Of a step: clocks of benchmarks wake a little late."""
 _STEADY_SHARE = 0.8
@@ -110,6 +118,144 @@ def is_unix_time(cells: Sequence[str], *, surely: bool) -> bool:
 def rises(cells: Sequence[str]) -> bool:
     """Whether three or more numbers, or times of day, rise down the file or count its rows."""
     return _in_turn(_numbers([cell.strip() for cell in cells]))
+
+
+def stays(cells: Sequence[str], arms: Sequence[str]) -> bool:
+    """Whether a column has each of its values in several rows of every arm."""
+    rows = Counter(arms)
+    values = Counter(arm for arm, _ in set(zip(arms, cells, strict=True)))
+    return all(count >= _FEWEST_ROWS * values[arm] for arm, count in rows.items())
+
+
+def finer_clock(
+    table: Table,
+    headings: Sequence[Heading],
+    free: Sequence[int],
+    arms: Sequence[str],
+    starts: Sequence[str],
+) -> int | None:
+    """The first `free` column that by its heading or its dates is a clock, and ticks while the
+    starts of runs stay: at equal steps in each of them; or at any, where each arm has one start
+    and nothing says what rows are about."""
+    stretches = _stretches(arms, starts)
+    once = len(set(stretches)) == len(set(arms))
+    for column in free:
+        heading, cells = headings[column], table.columns[column]
+        dated = table.is_text(column) and heading.role not in (Role.ARM, Role.END, Role.START)
+        dated = dated and are_dates(cells)
+        clock = heading.role is Role.CLOCK or heading.name.strip().lower() == TIME_HEADING
+        if not (dated or (clock and not table.is_text(column))):
+            continue
+        if steady(cells, stretches) or (dated and _dated_steadily(cells, stretches)):
+            return column
+        sure = once and (dated or heading.role is Role.CLOCK)
+        often = len(set(zip(stretches, cells, strict=True))) >= _FEWEST_ROWS * len(set(stretches))
+        if sure and often and not any(_names_work(table, headings, other) for other in free):
+            return column
+    return None
+
+
+def _stretches(arms: Sequence[str], starts: Sequence[str]) -> list[str]:
+    return [f"{arm}\n{start}" for arm, start in zip(arms, starts, strict=True)]
+
+
+def _names_work(table: Table, headings: Sequence[Heading], column: int) -> bool:
+    """Whether a column may say what rows are about."""
+    cells, role = table.columns[column], headings[column].role
+    words = role is Role.UNKNOWN and table.is_text(column) and not are_dates(cells)
+    return (role is Role.LABEL or words) and len(set(cells)) > 1
+
+
+def steady_column(
+    table: Table, headings: Sequence[Heading], rest: Sequence[int], arms: Sequence[str]
+) -> int | None:
+    """A column that rises at equal steps beside a known metric: a clock, whatever its name."""
+    metrics = [c for c in rest if headings[c].role in (Role.METRIC, Role.STATISTIC)]
+    for column in rest:
+        heading = headings[column]
+        timed = heading.metric is not None and heading.metric.name == TIME
+        timed = timed or heading.name.strip().lower() == "t"
+        eligible = heading.role in (Role.UNKNOWN, Role.COUNT) or heading.weak or timed
+        elsewhere = [c for c in metrics if c != column]
+        nameless = heading.role is Role.UNKNOWN and column != 0 and not timed
+        if not eligible or nameless or not elsewhere or table.is_text(column):
+            continue
+        if steady(table.columns[column], arms, several=timed):
+            return column
+    return None
+
+
+def with_epochs(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...]:
+    """The headings; one that names an epoch, "time_epoch", above seconds since 1970 is a clock."""
+    return tuple(
+        Heading(heading.name, Role.CLOCK)
+        if "epoch" in split_words(heading.name)
+        and heading.role is Role.METRIC
+        and not table.is_text(column)
+        and is_unix_time(table.columns[column], surely=True)
+        else heading
+        for column, heading in enumerate(headings)
+    )
+
+
+def dense_column(
+    table: Table, headings: Sequence[Heading], free: Sequence[int], arms: Sequence[str]
+) -> int | None:
+    """A column of times or offsets beside a latency that never falls in the rows of an arm, many of
+    them at short steps: when the requests of a log were."""
+    latencies = [
+        c for c in free if (metric := headings[c].metric) is not None and metric.name == LATENCY
+    ]
+    for column in free:
+        heading = headings[column]
+        words = split_words(heading.name)
+        timed = heading.metric is not None and heading.metric.name == TIME
+        numbers = _numbers([cell.strip() for cell in table.columns[column]])
+        if not (timed or _OFFSET in words) or not set(latencies) - {column} or not numbers:
+            continue
+        second = SECONDS[next((TIME_UNITS[word] for word in words if word in TIME_UNITS), "s")]
+        values, labels = second * np.array(numbers), np.array(arms)
+        if all(_is_dense(values[labels == arm]) for arm in dict.fromkeys(arms)):
+            return column
+    return None
+
+
+def _is_dense(seconds: Floats) -> bool:
+    if len(seconds) < _MANY_ROWS or len(np.unique(seconds)) < _FEWEST_ROWS:
+        return False
+    steps = np.diff(seconds)
+    return bool((steps >= 0).all() and float(steps.mean()) <= LONGEST_TICK)
+
+
+def time_before_arms(table: Table, headings: Sequence[Heading], rest: Sequence[int]) -> int | None:
+    """A first column of times before columns that only arms are called so: "hour,off,on". It is a
+    clock where it rises at equal steps; NumbersError where it merely rises."""
+    others = [column for column in rest if column != 0 and not table.is_text(column)]
+    heading = headings[0]
+    timed = heading.metric is not None and heading.metric.name == TIME and not table.is_text(0)
+    arms = all(headings[column].role is Role.UNKNOWN for column in others)
+    if 0 not in rest or not timed or len(others) < 2 or not arms or not rises(table.columns[0]):
+        return None
+    if steady(table.columns[0]):
+        return 0
+    raise could_be_either(table, 0, others)
+
+
+def _dated_steadily(cells: Sequence[str], stretches: Sequence[str]) -> bool:
+    moments = moments_of(cells)
+    if moments is None:
+        return False
+    labels = np.array(stretches)
+    groups = (moments[labels == label] for label in dict.fromkeys(stretches))
+    return all(equal_steps(np.sort(group)) for group in groups)
+
+
+def counts_rows(cells: Sequence[str]) -> bool:
+    """Whether cells count the rows from 0 or 1, three or more."""
+    texts = [cell.strip() for cell in cells]
+    return len(texts) > 2 and any(
+        texts == [str(number) for number in range(first, first + len(texts))] for first in (0, 1)
+    )
 
 
 def steady(

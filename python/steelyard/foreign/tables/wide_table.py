@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from steelyard.foreign.cells import in_short
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
-from steelyard.foreign.number import Spot, floats_of, is_missing
+from steelyard.foreign.number import Spot, amounts_of, floats_of, is_missing
 from steelyard.foreign.series import Factor, FactorKind, Grain, Order, Rows, Series, Sheet
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
@@ -28,6 +29,7 @@ _KINDS = (THROUGHPUT, LATENCY, TIME, "value")
 _SPREADS = ("stddev", "range")
 _REPETITIONS = {"run", "rep", "repetition", "trial", "iteration", "iter", "round", "attempt", "r"}
 _VERSION = re.compile(r"[0-9][.,][0-9]+\W*$")
+_MOST_STEPS = 100
 _JOINTS = re.compile(r"[\s_-]+")
 """Between the words of a heading."""
 Group = tuple[str, str]
@@ -43,9 +45,11 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     groups = _groups(table, roles, numbers)
     instead = _slices(table, roles)
     factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
+    named = len(set(zip(*(factor.values for factor in factors), strict=True))) > 1
+    every = _common_rows(table, numbers) if named and not instead else table.rows
     metrics = []
     for group, columns in groups.items():
-        metric, arms = _arms(table, roles, columns, instead, several=len(groups) > 1)
+        metric, arms = _arms(table, roles, columns, (instead, every), several=len(groups) > 1)
         metrics.append((_named_in_group(metric, group, groups, table, roles), arms))
     metrics.sort(key=lambda entry: (bool(entry[0].column), _rank(entry[0])))
     if not metrics or not metrics[0][1]:
@@ -59,10 +63,30 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         order=Order.UNKNOWN,
         rows=(Rows.BLOCKS if rows_named else Rows.BESIDE) if equal else Rows.APART,
         lines=table.lines,
-        row_names=_row_names(factors) if rows_named else (),
+        row_names=_row_names(factors)[:every] if rows_named else (),
         ordered=not rows_named or _in_order(table, roles, factors),
-        notes=tuple(_notes(table, roles, swept)),
+        notes=(
+            *_left_out(table, numbers, _row_names(factors), every),
+            *_notes(table, roles, swept),
+        ),
     )
+
+
+def _common_rows(table: Table, numbers: Sequence[int]) -> int:
+    """How many rows there are until an arm has no more."""
+    counts = [len(_without_tail(table.columns[column])) for column in numbers]
+    return min(filter(None, counts), default=table.rows)
+
+
+def _left_out(
+    table: Table, numbers: Sequence[int], names: Sequence[str], every: int
+) -> Iterator[str]:
+    """Of the named rows behind those that all arms have, in words."""
+    for column in numbers:
+        alone = names[every : len(_without_tail(table.columns[column]))]
+        if alone:
+            arm = _arm_and_unit(table.name(column))[0]
+            yield f"rows of {arm} that another arm lacks were left out: {in_short(alone)}"
 
 
 def _rank(metric: Metric) -> int:
@@ -105,11 +129,26 @@ def _in_order(table: Table, roles: Roles, factors: Sequence[Factor]) -> bool:
 
 def _is_parameter(table: Table, column: int, numbers: Sequence[int]) -> bool:
     """Whether a column under a heading that says nothing holds steps of a parameter: whole numbers
-    that grow several times, or come again in every step of another, where other columns do not."""
+    ("8", "4k") that grow several times, or come again in every step of another, where other columns
+    do not."""
     if len(numbers) < 3 or column == numbers[-1] or table.rows < 3:
         return False
     others = [c for c in numbers if c != column]
-    return steps(table.columns[column]) and not any(steps(table.columns[c]) for c in others)
+    return _has_steps(table, column) and not any(_has_steps(table, c) for c in others)
+
+
+def _has_steps(table: Table, column: int) -> bool:
+    """The same of one column, whatever the others hold; "4k" and "8 KB" are whole numbers."""
+    cells = table.columns[column]
+    distinct = {*cells} if not cells[0].strip()[-1:].isdigit() else set[str]()
+    if not 1 < len(distinct) <= _MOST_STEPS:
+        return steps(cells)
+    texts = list(distinct)
+    amounts = amounts_of(texts)
+    if amounts is None or any(amount % 1 for amount in amounts):
+        return False
+    whole = {text: str(int(amount)) for text, amount in zip(texts, amounts, strict=True)}
+    return steps([whole[cell] for cell in cells])
 
 
 def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, list[int]]:
@@ -210,11 +249,14 @@ def _without_arm(table: Table, roles: Roles, column: int) -> str:
 
 
 def _arms(
-    table: Table, roles: Roles, columns: Sequence[int], instead: str, several: bool
+    table: Table, roles: Roles, columns: Sequence[int], rows: tuple[str, int], several: bool
 ) -> tuple[Metric, tuple[Series, ...]]:
+    """The metric of one group of columns, and its arms; `rows`: why rows are slices, and how many
+    of them are taken."""
     series, units, column_unit = [], [], unit_named(table, roles.unit)
+    instead, every = rows
     for column in columns:
-        cells = _without_tail(table.columns[column])
+        cells = _without_tail(table.columns[column][:every])
         if not cells:
             continue
         spot = _spots(table, column)

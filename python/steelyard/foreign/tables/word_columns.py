@@ -8,14 +8,16 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
-from steelyard.foreign.metric import Metric
+from steelyard.foreign.metric import THROUGHPUT, Metric
 from steelyard.foreign.number import is_number
 from steelyard.foreign.source import SourceText, TextPosition, quoted
 from steelyard.foreign.tables.moments import are_dates, are_days
 from steelyard.foreign.tables.named_arms import are_of_one_size, is_among_arms, may_be_an_arm
 from steelyard.foreign.tables.table import Table
+from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Heading, Role
-from steelyard.foreign.vocabulary.units import SECONDS, unit_of
+from steelyard.foreign.vocabulary.tokens import split_words
+from steelyard.foreign.vocabulary.units import SECONDS, is_rate, unit_of
 
 _NEVER = {
     *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME),
@@ -188,6 +190,82 @@ def unit_named(table: Table, column: int | None) -> str:
                 hint=f"Write all rows in one unit; if these are the arms: --column {name}",
             )
     return units[0]
+
+
+_RATES = known.RATE_WORDS | {"rates"}
+_OF_UNITS = {"unit", "units", "uom"}
+_ENDINGS = {(word,) for word in _OF_UNITS}
+
+
+def units_by_column(
+    table: Table, headings: Sequence[Heading], column: int | None
+) -> tuple[str, ...]:
+    """The unit that a column of units, or one of several, names for the numbers of each column; ""
+    where none does. `column`: the surest column of units.
+
+    Of several, each is about the column that it is called after; else units of rates are those of
+    rates, and others those of other numbers. NumbersError with its place where two could be.
+    """
+    if column is None:
+        return ("",) * len(headings)
+    columns = [column, *_further_units(table, headings, column)]
+    units = {c: unit_named(table, c) for c in columns}
+    owners = {c: _owner(headings, c) for c in columns} if len(columns) > 1 else {}
+    named = []
+    for own, heading in enumerate(headings):
+        fitting = [c for c in columns if owners.get(c) == own] or [
+            c
+            for c in columns
+            if owners.get(c) is None
+            and (is_rate(units[c]) is _is_of_rate(heading) or not _of_one_kind(headings, columns))
+        ]
+        if len({units[c] for c in fitting}) > 1 and heading.role in _MEASURED:
+            raise _two_units(table, fitting, own)
+        named.append(units[fitting[0]] if fitting else "")
+    return tuple(named)
+
+
+def _further_units(table: Table, headings: Sequence[Heading], column: int) -> list[int]:
+    """The other columns that hold nothing but units, and are called so."""
+    return [
+        c
+        for c in range(len(headings))
+        if c != column
+        and table.is_text(c)
+        and (headings[c].role is Role.UNIT or split_words(headings[c].name)[-1:] in _ENDINGS)
+        and all(map(unit_of, set(table.columns[c])))
+    ]
+
+
+def _owner(headings: Sequence[Heading], column: int) -> int | None:
+    """The column that a column of units is called after: "latency" of "latency_unit"."""
+    words = split_words(headings[column].name)
+    stem = tuple(word for word in words if word not in _OF_UNITS)
+    return next(
+        (c for c, h in enumerate(headings) if stem and split_words(h.name) == stem),
+        None,
+    )
+
+
+def _of_one_kind(headings: Sequence[Heading], columns: Sequence[int]) -> bool:
+    """Whether a column of units is about rates only, or about all but rates: beside another, or by
+    its heading where another heading is of a rate."""
+    words = {word for c in columns for word in split_words(headings[c].name)}
+    return len(columns) > 1 or (any(map(_is_of_rate, headings)) and not words.isdisjoint(_RATES))
+
+
+def _is_of_rate(heading: Heading) -> bool:
+    return heading.metric is not None and heading.metric.name.startswith(THROUGHPUT)
+
+
+def _two_units(table: Table, columns: Sequence[int], column: int) -> Exception:
+    names = " and ".join(quoted(table.name(c)) for c in columns[:2])
+    name = table.name(column)
+    return table.source.error(
+        f"columns {names} name different units, and nothing says which is that of {quoted(name)}",
+        table.spot(0, columns[1]),
+        hint=f"Call a column of units after its numbers: {name}_unit; or leave the other one out.",
+    )
 
 
 def metric_in(

@@ -1,5 +1,5 @@
 """Makes a sheet of a log of requests or transactions, each with its time and its latency, and reads
-logs with a line a request: JMeter, hey, oha, ab -g, vegeta and k6 as CSV.
+logs with a line a request: JMeter, hey, oha, ab -g, vegeta, k6 and ghz as CSV.
 
 They are slices of one run: a row is the mean of consecutive ones, at most 2,000 rows. Where they
 are of several kinds (labels), each kind counts alike: else more of the fast one would be a gain.
@@ -23,6 +23,7 @@ from steelyard.foreign.format import TextFormat
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric
 from steelyard.foreign.series import Floats, Grain, Series, Sheet, TransactionCounts
 from steelyard.foreign.source import SourceText, TextPosition
+from steelyard.foreign.tables.table import separator_of
 from steelyard.foreign.tools.measured_runs import Row, csv_rows, float_in
 
 BIN_S = 1.0
@@ -52,11 +53,13 @@ def sheet_of_requests(
     label: str = "label",
     loads: Mapping[str, str] | None = None,
     conditions: Mapping[str, str] | None = None,
+    dated: bool = True,
 ) -> Sheet:
     """The sheet of requests with their latencies in `unit` and their moments in seconds, shapes
     (n,); `least`: what a latency of 0, a clock's rounding, counts as; `rate`: the unit of
     throughput; `troubled`: how many more failed; `labels`: of what kind each is, n or none, and
-    `label`: what such a kind is called; `loads`, `conditions`: what was asked for."""
+    `label`: what such a kind is called; `loads`, `conditions`: what was asked for;
+    `dated`: whether moments are seconds, and not mere places in the log."""
     order = np.argsort(moments, kind="stable")
     latencies, moments = np.maximum(latencies, least)[order], moments[order]
     codes, counts = _counted(labels)
@@ -66,7 +69,8 @@ def sheet_of_requests(
     def mean(weights: Floats) -> Series:
         sums = np.add.reduceat(weights, edges)
         means = np.add.reduceat(latencies * weights, edges) / sums
-        return Series("", means, Grain.SLICE, sums, timestamps=moments[edges])
+        starts = moments[edges] if dated else None
+        return Series("", means, Grain.SLICE, sums, timestamps=starts)
 
     of_each = Metric(LATENCY, unit, False, column)
     metrics = [(of_each, mean(np.ones(len(moments))))]
@@ -76,11 +80,12 @@ def sheet_of_requests(
         # After the other: by Little's law throughput goes with the mean of all.
         pooled = replace(of_each, column=f"{column or 'latency'} {_POOLED}")
         metrics = [(of_each, mean(weights[order])), (pooled, metrics[0][1])]
-    metrics += _throughput(moments, rate)
+    metrics += _throughput(moments, rate) if dated else []
+    places = "their ends" if dated else "the log"
     requested = {**(loads or {}), **(conditions or {}), **_kinds(counts, f"{label}s")}
     series = partial(
         replace,
-        until=float(moments[-1]),
+        until=float(moments[-1]) if dated else None,
         conditions={name: (value,) for name, value in requested.items()},
         loads=frozenset(requested.keys() - (conditions or {}).keys()),
     )
@@ -89,7 +94,7 @@ def sheet_of_requests(
         form,
         tuple((metric, (series(numbers),)) for metric, numbers in metrics),
         outcomes={"": TransactionCounts(len(moments) + troubled, troubled)},
-        notes=(*notes, f"a row is the mean of {size} {noun}, in the order of their ends"),
+        notes=(*notes, f"a row is the mean of {size} {noun}, in the order of {places}"),
     )
 
 
@@ -145,6 +150,7 @@ class _Layout:
     latency: str
     unit: str
     moment: str
+    """Empty where the log has none: its rows then are in their order, at no known rate."""
     second: float
     """So many of the moment's units are one second."""
     counts: Callable[[Row], bool] = lambda row: True
@@ -209,7 +215,6 @@ _LAYOUTS = (
         unit="ms",
         moment="seconds",
         second=1.0,
-        separator="\t",
     ),
     _Layout(
         tool="k6",
@@ -222,6 +227,15 @@ _LAYOUTS = (
         failed=_failed_in_k6,
         labels=("scenario", "method", "name"),
         label="request",
+    ),
+    _Layout(
+        tool="ghz",
+        headings=frozenset({"duration (ms)", "status", "error"}),
+        latency="duration (ms)",
+        unit="ms",
+        moment="",
+        second=1.0,
+        failed=lambda row: (row.get("status") or "OK") != "OK",
     ),
     _Layout(
         tool="vegeta",
@@ -246,13 +260,15 @@ _VEGETA = re.compile(r"[0-9]{19},[0-9]{1,3},[0-9]+,[0-9]+,[0-9]+,")
 
 
 def _layout(source: SourceText) -> _Layout | None:
+    """The layout of a log by its first line, with the separator that stands there."""
     head = source.text.lstrip().partition("\n")[0]
     if _VEGETA.match(head):
         return _LAYOUTS[-1]
+    separator = separator_of(head) or ","
+    names = {cell.strip().strip('"') for cell in head.split(separator)}
     for layout in _LAYOUTS[:-1]:
-        names = {cell.strip().strip('"') for cell in head.split(layout.separator)}
         if layout.headings <= names:
-            return layout
+            return replace(layout, separator=separator)
     return None
 
 
@@ -277,7 +293,7 @@ def read_request_log(source: SourceText) -> Sheet:
     labels: list[str] = []
     threads: Counter[str] = Counter()
     failed = 0
-    columns = (layout.latency, layout.moment)
+    columns = (layout.latency, layout.moment) if layout.moment else (layout.latency,)
     for number, row in csv_rows(
         source, f"a log of {layout.tool}", columns, separator=layout.separator, names=layout.names
     ):
@@ -289,7 +305,8 @@ def read_request_log(source: SourceText) -> Sheet:
             failed += 1
             continue
         latencies.append(float_in(source, row, layout.latency, number))
-        moments.append(float_in(source, row, layout.moment, number) / layout.second)
+        moment = float_in(source, row, layout.moment, number) if layout.moment else float(number)
+        moments.append(moment / layout.second)
         labels.append(_label(layout, row))
     values, ends = np.array(latencies), np.array(moments)
     finite = bool(np.isfinite(values).all() and np.isfinite(ends).all())
@@ -311,6 +328,7 @@ def read_request_log(source: SourceText) -> Sheet:
         label=layout.label,
         loads=loads,
         conditions=conditions,
+        dated=bool(layout.moment),
     )
 
 

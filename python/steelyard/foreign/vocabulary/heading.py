@@ -229,6 +229,8 @@ class _Parser:
 
     def _derived(self) -> Heading | None:
         derived = self.words & known.DERIVED_WORDS
+        if self.words <= known.CHANGED_WORDS:
+            return None
         if "percentile" in self.words or (self.percentile and derived <= {"pct", "%"}):
             return None
         return Heading(self.name, Role.DERIVED) if derived else None

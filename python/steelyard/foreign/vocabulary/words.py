@@ -65,9 +65,18 @@ MIXED_WORDS = {
 DERIVED_WORDS = {
     *("%", "ratio", "diff", "delta", "change", "speedup", "relative", "rel", "percent", "pct"),
     *("percentage", "difference", "improvement", "gain", "overhead", "normalized", "scaled"),
-    *("vs",),
+    *("vs", "ratios", "diffs", "deltas", "changes", "speedups", "differences", "improvements"),
+    *("gains", "gained", "overheads", "degradation", "degradations", "penalty", "penalties"),
+    *("reduction", "reductions", "reduced", "regression", "regressions", "saved", "saving"),
+    *("savings", "increase", "increased", "decrease", "decreased", "slowdown", "slowdowns"),
+    *("uplift", "lift", "benefit", "advantage", "disadvantage", "decline", "growth", "worsening"),
+    *("deterioration", "faster", "slower"),
 }
 """Computed from other columns."""
+CHANGED_WORDS = {
+    *("increased", "decreased", "reduced", "faster", "slower", "regression", "saved", "gained"),
+}
+"""Of them those that alone are names of arms: "normal" and "reduced"."""
 
 PARAMETER_WORDS = {
     *("scale", "scalefactor", "sf", "scaling", "size", "sizes", "worker", "workers", "warehouse"),
@@ -200,7 +209,10 @@ METRIC_NAME_WORDS = {
     *("metric", "measure", "quantity", "measurement", "metric_name", "measure_name", "stat"),
     *("statistic", "indicator", "kpi", "counter", "metricname", "variable", "metric_type"),
 }
-UNIT_WORDS = {"unit", "units", "uom", "time_unit", "unit_name", "score_unit", "metric_unit"}
+UNIT_WORDS = {
+    *("unit", "units", "uom", "time_unit", "unit_name", "score_unit", "metric_unit"),
+    *("rate_unit", "throughput_unit", "duration_unit", "latency_unit"),
+}
 VALUE_WORDS = {
     "value",
     "values",
