@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -120,10 +121,12 @@ def cloud_sql_json(logs: Logs) -> bytes:
 
 
 def syslog(logs: Logs) -> bytes:
-    """As write_syslog of elog.c hands them over and rsyslog writes them."""
+    """As write_syslog of elog.c hands them over, an entry with its DETAIL under one number, and
+    rsyslog writes them."""
     lines, process, number, part = [], "", 0, 0
+    of_entry = re.compile(r"20[^\[]+\[\d+\] \S+ (?:DETAIL|HINT|STATEMENT|CONTEXT|QUERY):  ")
     for line in logs["debian"].decode().splitlines():
-        if line.startswith("20"):
+        if line.startswith("20") and not of_entry.match(line):
             process = line.split("[", 1)[1].split("]", 1)[0]
             number, part = number + 1, 0
         part += 1

@@ -58,7 +58,8 @@ def test_statements_of_several_databases_in_one_mix_are_said(tmp_path: Path) -> 
 
 
 def slow(number: int) -> str:
-    return line(number, f"duration: {250 + number}.5 ms  statement: select a from t where id = 7")
+    text = f"duration: {250 + number}.5 ms  statement: select a from t where id = 7"
+    return line(number, text, 1000 + number)  # at once, each in a session of its own
 
 
 SLOW = [slow(number) for number in range(50)]
@@ -143,11 +144,15 @@ def test_of_a_few_slow_statements_nothing_is_known(tmp_path: Path) -> None:
 def test_statements_that_failed_are_no_slow_ones(tmp_path: Path) -> None:
     """Those with durations are counted in one place: of what was executed."""
     failed = [
-        line(9, "duration: 400.0 ms  parse <unnamed>: select b from t", 8),
-        line(9, 'column "b" does not exist', 8, "ERROR"),
-        line(9, "select b from t", 8, "STATEMENT"),
+        row
+        for process in range(20)
+        for row in (
+            line(9, "duration: 400.0 ms  parse <unnamed>: select b from t", process),
+            line(9, 'column "b" does not exist', process, "ERROR"),
+            line(9, "select b from t", process, "STATEMENT"),
+        )
     ]
-    assert not notes(captured(tmp_path, [*SLOW[:10], *failed * 20, *SLOW[10:19]]))
+    assert not notes(captured(tmp_path, [*SLOW[:10], *failed, *SLOW[10:19]]))
 
 
 def traffic(sessions: int = 8, each: int = 60) -> list[str]:
@@ -208,8 +213,10 @@ def test_entries_that_are_missing_between_others_are_said(tmp_path: Path, form: 
     every = [write(number) for number in range(1, 301)]
     dropped = random.Random(form).sample(range(1, 299), 100)
     rest = [entry for place, entry in enumerate(every) if place not in dropped]
+    # fmt: off
     logs = {"rest": rest, "all": every, "end": every[100:], "begin": every[:100],
-            "next session": every[:50] + every[:50]}  # fmt: skip
+            "next session": every[:50] + [e.replace("6563.64", "6570.64") for e in every[:50]]}
+    # fmt: on
     captures = {}
     for name, log in logs.items():
         (tmp_path / name).mkdir()
@@ -219,6 +226,61 @@ def test_entries_that_are_missing_between_others_are_said(tmp_path: Path, form: 
     for capture in captures.values():
         assert not notes(capture)
         assert json.loads(captured_json(capture))["missing_lines"] == 0
+
+
+@pytest.mark.parametrize("form", ["csvlog", "jsonlog"])
+def test_entries_in_no_order_or_twice_are_refused(tmp_path: Path, form: str) -> None:
+    """As a table gives them that is ordered by its times alone, or a shipper that delivers at least
+    once."""
+    write, _ = FORMS[form]
+    every = [write(number) for number in range(1, 101)]
+    logs = {
+        "swapped": [row for n in range(0, 100, 2) for row in (every[n + 1], every[n])],
+        "once swapped": [*every[:50], every[51], every[50], *every[52:]],
+        "twice": [*every[:50], *every[40:]],
+        "each twice": [row for row in every for _ in range(2)],
+    }
+    for name, log in logs.items():
+        (tmp_path / name).mkdir()
+        with pytest.raises(UsageError, match="no order, twice in it") as refused:
+            captured(tmp_path / name, log)
+        assert "ORDER BY log_time, session_id, session_line_num" in str(refused.value.hint)
+
+
+def numbered(number: int, ms: int, process: int = 100) -> str:
+    return (
+        f"2026-11-28 03:00:{ms // 1000:02}.{ms % 1000:03} UTC [{process}]: [{number}-1] "
+        f"user=joe,db=shop,app=a,client=c LOG:  duration: 0.010 ms  {READ}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_refused"),
+    [
+        ((1, 2, 4, 3, 5, 7, 6, 8), True),
+        ((1, 2, 2, 3, 3, 4), True),
+        ((1, 2, 4, 3, 5), False),  # once
+        ((7, 8, 9, 1, 2, 3, 1, 2, 1, 2), False),  # the next session
+    ],
+)
+def test_numbers_of_a_process_that_go_back_at_once_are_no_next_ones(
+    tmp_path: Path, numbers: Sequence[int], is_refused: bool
+) -> None:
+    log = [numbered(number, 10 * place) for place, number in enumerate(numbers)]
+    later = [numbered(number, 2000 * place) for place, number in enumerate(numbers)]
+    assert captured(tmp_path, later)  # each of another process
+    (tmp_path / "made" / "workload.toml").unlink()
+    if is_refused:
+        with pytest.raises(UsageError, match="several servers"):
+            captured(tmp_path, log)
+    else:
+        folder = tmp_path / "other"
+        folder.mkdir()
+        assert captured(folder, log)
+
+
+def test_numbers_that_never_rise_say_nothing(tmp_path: Path) -> None:
+    assert captured(tmp_path, [csv(n, TEXT) for n in range(20)])
 
 
 @pytest.mark.parametrize("detail", ["", line(2, "parameters: $1 = 'long...'", level="DETAIL")])

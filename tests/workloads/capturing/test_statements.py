@@ -180,10 +180,16 @@ def test_time_is_that_of_parse_bind_and_execute() -> None:
     "words",
     ["Dauer: 0.100 ms  Anweisung: SELECT 1", "durée : 0.100 ms, instruction : SELECT 1",
      "продолжительность: 0.100 мс, оператор: SELECT 1", "期間: 0.100 ミリ秒 文: SELECT 1",
-     "duração: 0,100 ms  comando: SELECT 1"],
+     "duração: 0,100 ms  comando: SELECT 1", "comando: SELECT a\nFROM t", "ifade: select 1",
+     "executar <unnamed>: SELECT a FROM t WHERE id = $1", "wykonanie S_1/C_2: SELECT 1",
+     "süre: 0.100 milisaniye", "文 : SELECT 1"],
 )  # fmt: skip
 def test_statements_in_another_language_are_counted_as_such(words: str) -> None:
     assert [one.outcome for one in read([entry(words)])] == [StatementOutcome.OTHER_LANGUAGE]
+    translated = replace(entry(words), severity="DZIENNIK")
+    assert [one.outcome for one in read([translated])] == [StatementOutcome.OTHER_LANGUAGE]
+    for raised in (replace(entry(words), severity="NOTICE"), replace(entry(words), context="f")):
+        assert read([raised]) == []
 
 
 def test_statements_of_other_databases_are_counted_as_such() -> None:

@@ -47,7 +47,7 @@ class Completeness:
 
     def count_gaps(self, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
         """The entries as they come, and the gaps between their numbers: session_line_num, %l, or
-        syslog's. A number that is no higher is of a next session."""
+        syslog's. A number that is no higher is of a next session (backends.py refuses others)."""
         for entry in entries:
             if entry.number and entry.session:
                 before = self._numbers.pop(entry.session, 0)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.logs.backends import of_backends
 from steelyard.workloads.capturing.logs.clock import (
     LogClock,
     LogSpans,
@@ -28,9 +29,14 @@ from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
 from steelyard.workloads.capturing.logs.languages import in_english
-from steelyard.workloads.capturing.logs.opening import opened, require_encoding
+from steelyard.workloads.capturing.logs.opening import opened, rejoined, require_encoding
 from steelyard.workloads.capturing.logs.other_lines import OtherLines, holds_statement, is_of_server
-from steelyard.workloads.capturing.logs.prefixes import is_known, prefix_pattern, prefixes_of
+from steelyard.workloads.capturing.logs.prefixes import (
+    Prefixes,
+    is_known,
+    prefix_pattern,
+    prefixes_of,
+)
 from steelyard.workloads.capturing.logs.servers import several_servers
 from steelyard.workloads.capturing.logs.sources import (
     Copies,
@@ -55,6 +61,9 @@ _STAMP = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d) "
     r"(?:(?P<stream>stdout|stderr) (?P<tag>[FP])(?::\S*)? )?"
 )
+_SYSLOG = re.compile(r"\S+ [^\s\[\]:]+(?P<process>\[\d+\])?: ")
+"""What syslog has behind a stamp that looks like a container's: a host, a name, and mostly a
+process; without, it may be a prefix that was named."""
 _MOST = 0.8
 """This share of the first lines has it, so that one in a statement is no wrapping; lines that go on
 aside, which some put nothing before (CloudWatch, to an event of several lines)."""
@@ -83,7 +92,8 @@ class Wrapping:
                 if holds_statement(text):
                     raise _several(self._path, {self._name, fields["name"]})
                 continue
-            text = parts.pop(stream, "") + text
+            if stream in parts:
+                text = rejoined(parts.pop(stream) + text)
             if fields.get("tag") == "P":
                 parts[stream] = text.removesuffix("\n")
             else:
@@ -107,7 +117,8 @@ def read_entries(
     with sources(paths) as logs:
         for log in logs:
             require_encoding(log.path, encoding, log.name)
-        yield from in_english(_of_all(logs, prefix, encoding))
+        read = in_english(_of_all(logs, prefix, encoding))
+        yield from of_backends([log.name for log in logs], read)
 
 
 def _of_all(
@@ -128,7 +139,7 @@ def _of_all(
             copies.require_new(entry, number)
             if last is not None:
                 # A log that begins within an entry goes on the last one of the log before it.
-                goes_on = not (index or entry.whole or entry.session)
+                goes_on = not (index or entry.whole) and (entry.lost or not entry.session)
                 yield replace(last, whole=False) if goes_on else last
             last = clock.at(entry)
             spans.require_later(logs[place].name, last)
@@ -175,7 +186,7 @@ def _as_written(log: LogSource, prefix: str | None, encoding: str | None) -> Ite
             form = syslog_form(head)
             prefixes = prefixes_of(path, form.texts, prefix, sessions=False)
             records = syslog_lines(path, lines, form, prefixes.match)
-            yield from read_stderr(records, prefixes, OtherLines(path))
+            yield from _timed(read_stderr(records, prefixes, OtherLines(path)), prefixes)
         else:
             prefixes = prefixes_of(path, head, prefix)
             yield from read_stderr(plain_lines(lines, head), prefixes, OtherLines(path))
@@ -254,7 +265,14 @@ def _json(
             else:
                 yield record
 
-    yield from read_stderr(lines(), prefixes, others)
+    read = read_stderr(lines(), prefixes, others)
+    yield from _timed(read, prefixes) if texts else read
+
+
+def _timed(entries: Iterable[LogEntry], prefixes: Prefixes) -> Iterator[LogEntry]:
+    """The entries, and whether their times are those of what carried them."""
+    for entry in entries:
+        yield entry if prefixes.has_time else replace(entry, received=True)
 
 
 def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wrapping]:
@@ -270,6 +288,8 @@ def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wr
         firsts = sum(not line[:1].isspace() for line in lines)
         if len(matches) <= _MOST * firsts or any(is_syslog(line) for line in lines):
             continue
+        if pattern is _STAMP and _is_of_syslog(matches, named=prefix is not None):
+            continue
         has_bar = prefix is not None and "|" in prefix and pattern.match(prefix) is None
         if pattern is _NAME and has_bar:
             continue
@@ -278,6 +298,13 @@ def wrappings_of(path: Path, head: Sequence[str], prefix: str | None) -> list[Wr
         wrappings.append(wrapping)
         lines = list(wrapping.unwrapped(lines))
     return wrappings
+
+
+def _is_of_syslog(matches: Sequence[tuple[str, re.Match[str]]], *, named: bool) -> bool:
+    """Whether most of the lines go on as syslog's behind their stamps. `named`: a prefix is."""
+    heads = [_SYSLOG.match(line, match.end()) for line, match in matches if not match["stream"]]
+    alike = sum(head is not None and bool(head["process"] or not named) for head in heads)
+    return alike > len(matches) / 2
 
 
 def _name(path: Path, matches: Sequence[tuple[str, re.Match[str]]]) -> str:

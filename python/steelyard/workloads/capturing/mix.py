@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from steelyard.workloads.capturing.completeness import Completeness
 from steelyard.workloads.capturing.leading_words import name_with_effect, setting_of_session
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.logs.opening import is_decoded
 from steelyard.workloads.capturing.memory import MOST_MEMORY, Row, bytes_of, thin
 from steelyard.workloads.capturing.shapes import Shape, shape_of
 from steelyard.workloads.capturing.statements import LoggedStatement, Protocol
@@ -303,7 +304,8 @@ def _read(transaction: LoggedTransaction) -> Readings | StatementOutcome:
             return StatementOutcome.SESSION
         reading = shape_of(statement.text)
         if reading is None:
-            return StatementOutcome.SEVERAL
+            is_text = is_decoded(statement.text)
+            return StatementOutcome.SEVERAL if is_text else StatementOutcome.ENCODING
         calls = [c for c in reading[0].session_calls if c.is_lasting(statement.parameters)]
         locks += sum(call.locks for call in calls)
         if any(is_single or not call.locks for call in calls):
@@ -322,6 +324,8 @@ def _unrepeatable(statement: LoggedStatement, shape: Shape) -> StatementOutcome 
     """Why a statement cannot be repeated, by its shape and its values; None: it may be."""
     if shape.to_server:
         return StatementOutcome.SERVER
+    if not all(is_decoded(value) for value in statement.parameters if value):
+        return StatementOutcome.ENCODING
     numbers = shape.numbers
     highest = max((number for number in numbers if number is not None), default=0)
     if highest > len(statement.parameters) and statement.whole:

@@ -6,7 +6,9 @@ import re
 
 _SCHEMAS = re.compile(r"pg_(?!temp)\w+|information_schema")
 """Names that begin with pg_ are reserved; functions of a session are in pg_temp."""
-_FAMILIES = re.compile(r"pg_\w+|has_\w+_privilege")
+_FAMILIES = re.compile(
+    r"has_\w+_privilege|pg_(?:stat_get_\w+|\w+_is_visible|ls_(?:\w+)?dir|lsn_\w+)"
+)
 _NAMES = """
 abbrev abs aclexplode acos acosd acosh age any_value area array_agg array_append array_cat
 array_dims array_fill array_length array_lower array_ndims array_position array_positions
@@ -71,13 +73,57 @@ var_pop var_samp varbit varchar variance version websearch_to_tsquery width widt
 xml_is_well_formed xml_is_well_formed_content xml_is_well_formed_document xmlagg xmlcomment
 xmlexists xmltext xmlvalidate xpath xpath_exists
 """
+_READING = """
+available_extension_versions available_extensions available_wal_summaries backend_pid basetype
+blocking_pids char_to_encoding client_encoding collation_actual_version collation_for
+column_compression column_is_updatable column_size column_toast_chunk_id conf_load_time config
+control_checkpoint control_init control_recovery control_system current_logfile current_snapshot
+current_wal_flush_lsn current_wal_insert_lsn current_wal_lsn current_xact_id_if_assigned cursor
+database_collation_actual_version database_size describe_object encoding_max_length
+encoding_to_char event_trigger_ddl_commands event_trigger_dropped_objects
+event_trigger_table_rewrite_oid event_trigger_table_rewrite_reason export_snapshot
+extension_update_paths filenode_relation get_acl get_aios get_backend_memory_contexts
+get_catalog_foreign_keys get_constraintdef get_expr get_function_arg_default
+get_function_arguments get_function_identity_arguments get_function_result get_function_sqlbody
+get_functiondef get_indexdef get_keywords get_loaded_modules get_multixact_members
+get_object_address get_partition_constraintdef get_partkeydef get_publication_tables
+get_replica_identity_index get_replication_slots get_ruledef get_sequence_data
+get_serial_sequence get_shmem_allocations get_shmem_allocations_numa get_statisticsobjdef
+get_statisticsobjdef_columns get_statisticsobjdef_expressions get_triggerdef get_userbyid
+get_viewdef get_wait_events get_wal_replay_pause_state get_wal_resource_managers
+get_wal_summarizer_state has_role hba_file_rules ident_file_mappings identify_object
+identify_object_as_address index_column_has_property index_has_property indexam_has_property
+indexam_progress_phasename indexes_size input_error_info input_is_valid is_in_recovery
+is_other_temp_schema is_wal_replay_paused jit_available last_committed_xact last_wal_receive_lsn
+last_wal_replay_lsn last_xact_replay_timestamp listening_channels lock_status lsn mcv_list_items
+my_temp_schema notification_queue_usage numa_available options_to_table partition_ancestors
+partition_root partition_tree postmaster_start_time prepared_statement prepared_xact
+read_binary_file read_file relation_filenode relation_filepath relation_is_publishable
+relation_is_updatable relation_size replication_origin_oid replication_origin_progress
+replication_origin_session_progress safe_snapshot_blocking_pids sequence_last_value
+sequence_parameters settings_get_flags show_all_file_settings show_all_settings
+show_replication_origin_status size_bytes size_pretty sleep sleep_for sleep_until snapshot_xip
+snapshot_xmax snapshot_xmin split_walfile_name stat_clear_snapshot stat_file
+stat_force_next_flush stat_have_stats table_size tablespace_databases tablespace_location
+tablespace_size timezone_abbrevs timezone_abbrevs_abbrevs timezone_abbrevs_zone timezone_names
+total_relation_size trigger_depth typeof visible_in_snapshot wal_lsn_diff wal_summary_contents
+walfile_name walfile_name_offset xact_commit_timestamp xact_commit_timestamp_origin xact_status
+buffercache_numa_pages buffercache_pages buffercache_summary buffercache_usage_counts
+check_frozen check_visible freespace get_wal_block_info get_wal_record_info get_wal_records_info
+get_wal_stats prewarm relpages stat_statements stat_statements_info visibility visibility_map
+visibility_map_summary
+"""
+"""Names behind pg_, of its own functions and those of its extensions, that only read: others of
+that name may be anybody's, and write (pg_background_launch, pg_truncate_visibility_map)."""
 # Of pg_proc in 15 to 18 (postgres.bki), without those that implement operators, types, indexes and
 # conversions, which statements do not call by name.
-_KNOWN = frozenset(_NAMES.split())
+_KNOWN = frozenset((*_NAMES.split(), *(f"pg_{name}" for name in _READING.split())))
 
 
 def is_of_server(schema: str | None, function: str) -> bool:
-    """Whether a function comes with PostgreSQL, by its name; `schema`: where the call says one."""
-    if schema is not None:
-        return _SCHEMAS.fullmatch(schema) is not None
-    return function in _KNOWN or _FAMILIES.fullmatch(function) is not None
+    """Whether a function comes with PostgreSQL and does no more than is known, by its name;
+    `schema`: where the call says one."""
+    is_known = function in _KNOWN or _FAMILIES.fullmatch(function) is not None
+    if schema is None or (function.startswith("pg_") and not is_known):
+        return is_known
+    return _SCHEMAS.fullmatch(schema) is not None

@@ -122,7 +122,7 @@ def parsed_statements(text: str, scanned: Sequence[Any] = ()) -> tuple[Any, ...]
         if len(text) > 2 * _DEEPEST and _levels(scanned or scan(text)) > _DEEPEST:
             return None
         return tuple(parse_sql(text))
-    except ParseError:
+    except (ParseError, UnicodeEncodeError):  # a mark in place of what was not read
         return None
 
 
@@ -193,7 +193,7 @@ def _parsed(text: str) -> _Reading | None:
         if parsed is None or len(parsed) != 1:
             return None
         mark = fingerprint(text)
-    except ParseError:
+    except (ParseError, UnicodeEncodeError):  # a mark in place of what was not read
         return None
     statement: Any = parsed[0].stmt
     controls = type(statement).__name__ in _CONTROLS

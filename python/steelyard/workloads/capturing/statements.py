@@ -8,29 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.logs import messages
 from steelyard.workloads.capturing.logs.entry import LogEntry
+from steelyard.workloads.capturing.logs.prefixes import levels
 from steelyard.workloads.capturing.memory import MOST_SESSIONS
-from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.workers import is_of_node, without_workers
 
 Protocol = Literal["simple", "extended", "prepared"]
 
-_DURATION = r"duration: (?P<ms>\d+(?:\.\d+)?) ms"
-# A name may hold a colon; a blank behind it is rarer than the text's own. Where the text begins in
-# another line, what carried the log may have taken the blank.
-_STATEMENT = re.compile(
-    rf"^(?:{_DURATION}  )?(?:(?P<how>statement|parse|bind|execute)(?: (?P<name>.*?))?:(?: |(?=\n))"
-    r"|(?P<fast>fastpath function call): )(?P<text>.*)$",
-    re.DOTALL,
-)
-_DURATION_ALONE = re.compile(rf"^{_DURATION}$")
-_PLAN = re.compile(rf"^{_DURATION}  plan:")
-_OTHER_LANGUAGE = re.compile(
-    r"^(?!duration)[^\W\d_]+(?: [^\W\d_]+){0,3} ?[:：] ?\d+[.,]\d+ \S+[\s,]"
-)
-_PARAMETERS = re.compile(r"^(?:Query )?[Pp]arameters: ", re.DOTALL)
-_PARAMETER = re.compile(r"\$(\d+) = (?:(NULL)|'((?:[^']|'')*)'(\.\.\.)?)(?:, |$)", re.DOTALL)
-_FETCH = "fetch from "
 _FIRST = ("duration: ", "statement: ", "execute ")
 _SESSION_BORDER = re.compile(r"connection (?:received|authorized|authenticated):|disconnection:")
 _SERVER_ENDS = (
@@ -41,6 +26,8 @@ _NESTED, _STRAY = "already a transaction in progress", "no transaction in progre
 _UNREAD = (StatementOutcome.CUT_ENTRY, StatementOutcome.OTHER_FORMAT)
 _STEPS = 2
 """Durations of parse and bind that log_duration may write before the statement's own entry."""
+_MOST_PREPARED = 1000
+_GIVES_UP = re.compile(r"\s*(?:discard|deallocate)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -107,8 +94,27 @@ class _Session:
     is not logged."""
     nested: bool = False
     stray: bool = False
+    other: bool = False
+    """Whether its latest entry is a statement in another language."""
     user: str = ""
     database: str = ""
+    prepared: set[int] = field(default_factory=set)
+    """Hashes of the names and texts that were executed: these are bound alone."""
+
+    def steps_of(self, match: re.Match[str]) -> int:
+        """How many durations without a text may be of a statement: others before them are of what
+        is not logged, as with log_statement = mod."""
+        name, text = match["name"] or "", match["text"]
+        if match["how"] != "execute" or name.startswith(messages.FETCH):
+            if _GIVES_UP.match(text) is not None:
+                self.prepared.clear()
+            return 0
+        key = hash((name.partition("/")[0], text))
+        if name.startswith("<unnamed>") or key not in self.prepared:
+            if len(self.prepared) < _MOST_PREPARED:
+                self.prepared.add(key)
+            return _STEPS
+        return 1
 
 
 def statements(
@@ -178,8 +184,8 @@ class _Reader:
                 self._warn(self._of(entry), _NESTED in entry.message)
             elif entry.severity == "LOG":
                 yield from self._logged(entry)
-            elif _OTHER_LANGUAGE.match(entry.message):
-                yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
+            elif entry.severity not in levels():
+                yield from self._of_other_language(entry)
             if len(self._sessions) > MOST_SESSIONS:
                 yield from self._end(next(iter(self._sessions)))
         # Sessions whose ends are not logged are here too: more than can have been running.
@@ -195,20 +201,21 @@ class _Reader:
         return session
 
     def _logged(self, entry: LogEntry) -> Iterator[Event]:
-        message, raised = entry.message, _is_raised(entry)
-        if not raised and (alone := _DURATION_ALONE.match(message)) is not None:
+        match = messages.STATEMENT.match(entry.message)
+        loose = match is not None and messages.is_loose(entry, match)
+        message, raised = entry.message, messages.is_raised(entry) and not loose
+        if not raised and (alone := messages.DURATION_ALONE.match(message)) is not None:
             yield from self._duration(entry, float(alone["ms"]))
             return
-        match = _STATEMENT.match(message)
-        if match is None or raised or _is_no_sql(match):
+        if match is None or raised or messages.is_no_sql(match):
             if message.startswith(_SERVER_ENDS):
                 yield from self._end(None)
             elif _SESSION_BORDER.match(message):
                 yield from self._end_orderly(entry.session)
-            elif not raised and match is None and _OTHER_LANGUAGE.match(message):
-                yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
-            elif _PLAN.match(message):
+            elif messages.PLAN.match(message):
                 self._ledger.plans += 1
+            elif not raised and match is None:
+                yield from self._of_other_language(entry)
             return
         session = self._of(entry)
         if match["how"] in ("parse", "bind"):
@@ -217,14 +224,26 @@ class _Reader:
             session.steps[text] = ms + float(match["ms"] or 0.0), parsed or match["how"] == "parse"
             return
         yield from self._answered(session)
-        yield from self._unnamed(entry, keep=_STEPS if match["how"] == "execute" else 0)
+        yield from self._unnamed(entry, keep=session.steps_of(match))
         statement = self._with_steps(session, _statement(entry, match))
         statement = replace(statement, nested=session.nested, stray=session.stray)
         session.nested = session.stray = False
+        if loose:
+            statement = replace(statement, outcome=StatementOutcome.CUT_ENTRY)
         if statement.duration_ms is None or match["ms"] is None:
             session.waiting = statement
         else:
             yield statement
+
+    def _of_other_language(self, entry: LogEntry) -> Iterator[Event]:
+        """A statement, if it is one; a duration alone is of the one before it."""
+        what = messages.other_language(entry.message)
+        if what is None:
+            return
+        session = self._of(entry)
+        if what == "statement" or not session.other:
+            yield _without_text(entry, StatementOutcome.OTHER_LANGUAGE)
+        session.other = what == "statement"
 
     def _duration(self, entry: LogEntry, ms: float) -> Iterator[Event]:
         """An entry that is a duration alone: of the statement before it, or a step of the next."""
@@ -248,9 +267,13 @@ class _Reader:
         return replace(statement, duration_ms=(statement.duration_ms or 0.0) + ms, parsed=parsed)
 
     def _unnamed(self, entry: LogEntry, keep: int) -> Iterator[Event]:
-        """Durations whose statements the log does not have, but for the latest."""
+        """Durations whose statements the log does not have, but for the latest; those of another
+        virtual transaction are of no step of its statement."""
         session = self._of(entry)
-        while len(session.alone) > keep:
+        while session.alone and (
+            len(session.alone) > keep
+            or (entry.vxid and session.alone[0][1] not in ("", entry.vxid))
+        ):
             ms, vxid = session.alone.pop(0)
             yield replace(_without_text(entry, StatementOutcome.NO_TEXT, ms), vxid=vxid)
 
@@ -274,6 +297,8 @@ class _Reader:
         if not text and entry.severity == "ERROR" and not is_client:
             return
         session = self._of(entry)
+        if messages.fails_at_bind(entry):
+            yield from self._answered(session)
         waiting = session.waiting
         if waiting is not None and (
             waiting.text == text or (not text and entry.severity == "ERROR")
@@ -293,7 +318,7 @@ class _Reader:
 
     def _cut(self, entry: LogEntry) -> Iterator[Event]:
         """What is cut before its text may be a statement as well."""
-        message, match = entry.message, _STATEMENT.match(entry.message)
+        message, match = entry.message, messages.STATEMENT.match(entry.message)
         if match is not None and match["how"] not in ("parse", "bind"):
             ms = float(match["ms"] or 0.0)
             yield replace(_without_text(entry, StatementOutcome.CUT_ENTRY, ms), text=match["text"])
@@ -312,7 +337,7 @@ class _Reader:
             if session.waiting is not None:
                 is_running = self._timed and not self._has_untimed
                 running = StatementOutcome.RUNNING if is_running else None
-                yield replace(session.waiting, outcome=running)
+                yield replace(session.waiting, outcome=session.waiting.outcome or running)
             for ms, vxid in session.alone:
                 yield LoggedStatement(
                     ended, 0.0, ms, "", "simple", database=session.database,
@@ -342,14 +367,14 @@ def _without_text(
 
 def _statement(entry: LogEntry, match: re.Match[str]) -> LoggedStatement:
     name, outcome = match["name"], None
-    if name is not None and name.startswith(_FETCH):
+    if name is not None and name.startswith(messages.FETCH):
         outcome = StatementOutcome.FETCH
     elif match["fast"]:
         outcome = StatementOutcome.FASTPATH
     protocol: Protocol = "simple"
     if name is not None:
         protocol = "extended" if name.startswith("<unnamed>") else "prepared"
-    parameters, whole = read_parameters(entry.detail)
+    parameters, whole = messages.read_parameters(entry.detail)
     return LoggedStatement(
         session=entry.session,
         ended=entry.seconds,
@@ -365,36 +390,3 @@ def _statement(entry: LogEntry, match: re.Match[str]) -> LoggedStatement:
         exact=entry.exact,
         vxid=entry.vxid,
     )
-
-
-def _is_raised(entry: LogEntry) -> bool:
-    """Whether a function wrote it (RAISE LOG): of its own entry of a statement the server hides
-    where it arose."""
-    return bool(entry.context or (entry.statement and entry.statement not in entry.message))
-
-
-def _is_no_sql(match: re.Match[str]) -> bool:
-    """Whether what looks like an execution has a name with blanks and a text that is no SQL: a
-    function's words, in a log that does not say where they arose."""
-    name = match["name"] or ""
-    return " " in name and not name.startswith(_FETCH) and shape_of(match["text"]) is None
-
-
-def read_parameters(detail: str) -> tuple[tuple[str | None, ...], bool]:
-    """Bind parameters in their order, and whether they are whole.
-
-    log_parameter_max_length ends a value in dots within its quotes (appendStringInfoStringQuoted):
-    one that ends so of its own is taken for cut too, for nothing tells them apart.
-    """
-    begins = _PARAMETERS.match(detail)
-    if begins is None:
-        return (), True
-    values, at, whole = list[str | None](), begins.end(), True
-    for match in _PARAMETER.finditer(detail, at):
-        if match.start() != at or int(match[1]) != len(values) + 1:
-            return tuple(values), False
-        value = None if match[2] else match[3].replace("''", "'")
-        values.append(value)
-        whole = whole and not match[4] and not (value or "").endswith("...")
-        at = match.end()
-    return tuple(values), whole and at == len(detail)

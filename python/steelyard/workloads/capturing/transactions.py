@@ -157,7 +157,8 @@ _PARSED = {
 def _steps(text: str) -> tuple[str, ...]:
     """Of each statement of a message; none: it cannot be parsed."""
     steps = []
-    for statement in (raw.stmt for raw in parsed_statements(text) or ()):
+    readable = text.encode(errors="replace").decode()
+    for statement in (raw.stmt for raw in parsed_statements(readable) or ()):
         transactional = type(statement).__name__ == "TransactionStmt"
         step = _PARSED.get(statement.kind.name, "") if transactional else ""
         steps.append("" if step == "end" and statement.chain else step)

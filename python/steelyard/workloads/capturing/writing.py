@@ -240,6 +240,8 @@ def _hint(ledger: CaptureLedger) -> str:
         return _ENGLISH
     if ledger.statements[StatementOutcome.HIDDEN]:
         return "GRANT pg_read_all_stats TO the role of the DSN: then the server shows all texts."
+    if ledger.statements[StatementOutcome.ENCODING] > ledger.total / 2:
+        return "The server's own files have the letters that what carried the log could not read."
     lost = sum(ledger.statements[why] for why in LOGGED_WITHOUT_VALUES)
     if lost > ledger.statements[StatementOutcome.WRITES]:
         return f"{LOGS_VALUES} logs parameters whole."

@@ -21,6 +21,7 @@ from steelyard.engines.intake import (
     ImportedCluster,
     Intake,
     Neutralised,
+    Overridden,
     ServerSettings,
     SettingsPlace,
     TakesIn,
@@ -114,7 +115,7 @@ def _keep_settings(settings: ServerSettings) -> None:
     draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(draft, flags, 0o600), "w", encoding="utf-8") as opened:
-        json.dump(asdict(settings), opened)
+        json.dump(asdict(replace(settings, named=None)), opened)
     draft.rename(file)
 
 
@@ -128,7 +129,8 @@ def _kept_settings(source: Source) -> ServerSettings | None:
     except (OSError, ValueError):
         return None
     gone = tuple(Neutralised(**row) for row in document["neutralised"])
-    return ServerSettings(document["settings"], gone, document["missing"])
+    overridden = tuple(Overridden(**row) for row in document.get("overridden", []))
+    return ServerSettings(document["settings"], gone, document["missing"], overridden=overridden)
 
 
 def import_template(

@@ -127,3 +127,79 @@ def test_statements_without_a_session_are_refused(tmp_path: Path, kept: tuple[st
         assert "session_id" in str(refused.value.hint)
     lines = own[0].replace("duration: 1.000 ms  statement: BEGIN", "checkpoint starting: time")
     assert len(entries(tmp_path, without(lines))) == 1
+
+
+CRI = "2026-11-28T03:00:00.1Z stderr F 2026-11-28 03:00:00.000 UTC [7] LOG:  statement: SELECT 0"
+LINES = [
+    ("one of PgBouncer", "server behind it",
+     f"{AT}.123 UTC [1] LOG C-0x55d: shop/app@10.0.0.1:5000 login attempt: db=shop user=app"),
+    ("one of PgBouncer", "server behind it", f"{AT}.123 UTC [1] LOG kernel file descriptor limit"),
+    ("one of SQL Server", "sqlserver://", f"{AT}.12 spid51      Starting up database 'shop'."),
+    ("one of SQL Server", "sqlserver://",
+     '<events>\n<event name="sql_batch_completed" package="sqlserver" timestamp="2026">'),
+    ("counted statements", "capture DSN", "query,calls,total_exec_time,rows\nselect 1,900,1.5,9"),
+    (MYSQL, "mysql://", "DIGEST_TEXT,COUNT_STAR,SUM_TIMER_WAIT\nSELECT,900,12"),
+    (MYSQL, "mysql://", '"Query","49_2026-11-28T03:00:00","2026-11-28T03:00:01 UTC","select","8"'),
+    ("syslog without the numbers of processes", r"sed -E 's/^\S+ +\S+ \S+ \S+ \S+: //'",
+     f"Nov 28 03:00:00 db1 postgres: {AT}.000 UTC [77] LOG:  statement: SELECT 1"),
+    ("syslog without the numbers of processes", r"sed -E 's/^\S+ \S+ \S+: //'",
+     f"2026-11-28T03:00:00.1+00:00 db1 pg: {AT}.000 UTC [77] LOG:  statement: SELECT 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "hint", "text"), LINES)
+def test_lines_that_no_prefix_helps_are_called_what_they_are(
+    tmp_path: Path, what: str, hint: str, text: str
+) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        entries(tmp_path, f"{text}\n")
+    assert hint in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("what", "hint", "row"),
+    [
+        ("a container", "rtrimstr", {"log": f"{CRI}\n"}),
+        ("a container", "rtrimstr", {"log": jsonlog(1, "select 1")}),
+        ("a container", "rtrimstr", {"log": json.dumps({"record": {"error_severity": "LOG"}})}),
+        ("numbered for syslog", "journalctl -o short-iso-precise",
+         {"MESSAGE": f"[1-1] {AT}.000 UTC [77] LOG:  statement: SELECT 1", "_PID": "77"}),
+    ],
+)  # fmt: skip
+def test_lines_in_envelopes_that_no_prefix_helps_are_called_what_they_are(
+    tmp_path: Path, what: str, hint: str, row: Object
+) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        entries(tmp_path, (json.dumps(row) + "\n") * 3)
+    assert hint in str(refused.value.hint)
+    assert "--prefix" not in str(refused.value.hint)
+
+
+def test_values_are_in_no_refusal(tmp_path: Path) -> None:
+    values = "('Jane Roe','4111 1111 1111 1111','jane@example.com')"
+    for log in (f"{values},\nx\n", f"{values}\n" * 9):
+        with pytest.raises(UsageError, match="no prefix that is known") as refused:
+            entries(tmp_path, log)
+        assert not {"Jane", "4111", "example"} & {*str(refused.value).replace("'", " ").split()}
+        assert "4111" not in str(refused.value)
+    listed = [stderr(n, values).rstrip("\n") for n in range(3)]
+    with pytest.raises(UsageError, match="list of texts") as refused:
+        entries(tmp_path, json.dumps(listed, indent=1))
+    assert "4111" not in str(refused.value)
+    assert "jq -r '.[]' LOG > NEW" in str(refused.value.hint)
+    with pytest.raises(UsageError, match="list of values"):
+        entries(tmp_path, "[\n4111,\n4112]")
+
+
+@pytest.mark.parametrize("others", [0, 300])
+def test_stamps_of_syslog_are_no_containers(tmp_path: Path, others: int) -> None:
+    head = "2026-11-28T03:00:00.123456+00:00 db1"
+    cron = f"{head} CRON[500]: (root) CMD (true)\n" * others
+    own = "".join(f"{head} postgres[77]: [{n}-1] {stderr(n, f'select {n}')}" for n in range(1, 4))
+    assert texts(entries(tmp_path, cron + own)) == ["select 1", "select 2", "select 3"]
+    named = "joe db: %m [%p] "  # of a server whose container has the stamp
+    stamp, _, _ = head.partition(" ")
+    joe = "".join(f"{stamp} joe db: {stderr(n, 'select 1')}" for n in range(9))
+    assert len(texts(entries(tmp_path, joe, prefix=named))) == 9
+    stamped = "".join(f"2026-11-28T03:00:00.1Z {stderr(n, 'select 1')}" for n in range(9))
+    assert len(texts(entries(tmp_path, stamped))) == 9

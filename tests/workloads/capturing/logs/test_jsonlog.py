@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,53 +65,6 @@ def test_lines_of_others_are_nothing(tmp_path: Path, other: str) -> None:
     assert texts(entries(tmp_path, own + other + own)) == [f"select {n}" for n in range(4)] * 2
     if other.startswith("{"):
         assert len(texts(entries(tmp_path, other + own))) == 4
-
-
-@pytest.mark.parametrize(
-    ("envelope", "path", "selection"),
-    [
-        # Loki, Elasticsearch, Kubernetes on Google's cloud, CloudNativePG there, and Supabase.
-        (lambda n: {"labels": {"app": "db"}, "line": stderr(n, f"select {n}")}, ".line", "-r"),
-        (lambda n: {"_source": {"message": stderr(n, "select 1")}}, "._source.message", "-r"),
-        (lambda n: {"jsonPayload": {"log.original": stderr(n, "select 1")}},
-         '.jsonPayload["log.original"]', "-r"),
-        (lambda n: {"jsonPayload": json.loads(cnpg(n, "select 1"))}, ".jsonPayload.record", "-c"),
-        (lambda n: {"id": n, "event": [{"text": message(f"select {n}")}]}, ".event[0].text", "-r"),
-    ],
-)  # fmt: skip
-def test_objects_with_statements_elsewhere_are_refused_by_where_they_are(
-    tmp_path: Path, envelope: Callable[[int], dict[str, object]], path: str, selection: str
-) -> None:
-    others = [json.dumps(envelope(n)) + "\n" for n in range(9)]
-    for log in ("".join(others), f"[{','.join(others)}]", jsonlog(0, "select 1") + "".join(others)):
-        with pytest.raises(UsageError, match="9 of its objects have a statement") as refused:
-            entries(tmp_path, log)
-        assert refused.value.detail == f"It is in {path}."
-        assert f"jq {selection} '.. | objects | ({path})? // empty'" in str(refused.value.hint)
-    own = "".join(jsonlog(n, f"select {n}") for n in range(60))
-    counted = {CAPTURED: 60, StatementOutcome.OTHER_FORMAT: 2}
-    assert outcomes(tmp_path, own + "".join(others[:2])) == counted
-    # They are counted with lines of other formats, and compared with entries alone.
-    strange = "".join(csv(n, "select 1") for n in range(3))
-    counted[StatementOutcome.OTHER_FORMAT] = 3
-    for few in (strange, "".join(others[:3])):
-        assert outcomes(tmp_path, own + few) == counted
-    for many in (strange + "".join(others[:3]), "".join(others[:4]) + '{"level": "info"}\n' * 99):
-        with pytest.raises(UsageError, match=r"[46] (statements are|of its objects have)"):
-            entries(tmp_path, own + many)
-
-
-@pytest.mark.parametrize("indent", [None, 4])
-def test_a_log_that_is_one_object_is_refused_by_where_it_is(
-    tmp_path: Path, indent: int | None
-) -> None:
-    """As the command of Amazon RDS writes it without --output text: few statements are too many
-    where nothing else is."""
-    lines = "".join(stderr(n, f"select {n}") for n in range(30))
-    portion = {"LogFileData": lines, "Marker": "2:1", "AdditionalDataPending": False}
-    with pytest.raises(UsageError, match="1 of its objects have a statement") as refused:
-        entries(tmp_path, json.dumps(portion, indent=indent) + "\n")
-    assert "jq -r '.. | objects | (.LogFileData)? // empty'" in str(refused.value.hint)
 
 
 @pytest.mark.long
@@ -180,7 +132,7 @@ def test_what_began_before_the_file_is_counted_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("indent", [None, 1, 4])
-@pytest.mark.parametrize("key", ["events", "records", "entries"])
+@pytest.mark.parametrize("key", ["events", "records", "entries", "logEvents"])
 def test_objects_over_several_lines_are_read(tmp_path: Path, indent: int | None, key: str) -> None:
     values = [
         {"timestamp": n, "message": stderr(n, f"select a\nfrom t{n}").rstrip("\n")}

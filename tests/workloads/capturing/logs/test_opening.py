@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import json
+import lzma
 import tarfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.entries import read_entries
-from workloads.capturing.logs.log_lines import entries, stderr, texts
+from steelyard.workloads.capturing.ledger import CaptureLedger, StatementOutcome
+from steelyard.workloads.capturing.mix import mix_of
+from steelyard.workloads.capturing.statements import statements
+from steelyard.workloads.capturing.transactions import transactions
+from workloads.capturing.logs.log_lines import (
+    CAPTURED,
+    entries,
+    jsonlog,
+    message,
+    outcomes,
+    stamp,
+    stderr,
+    texts,
+    written,
+)
 
 ASCII = "".join(stderr(n, "select 'abc'") for n in range(3000))
 
@@ -74,3 +93,99 @@ def test_what_must_be_unpacked_first_is_refused_with_what_does_so(
     with pytest.raises(UsageError) as refused:
         list(read_entries([log]))
     assert typed.format(log) in str(refused.value.hint)
+
+
+def of_names(names: Sequence[str | bytes]) -> bytes:
+    rows = [stderr(n, "select a from t where b = '{}'") for n in range(len(names))]
+    return b"".join(
+        row.encode().replace(b"{}", name.encode() if isinstance(name, str) else name)
+        for row, name in zip(rows, names, strict=True)
+    )
+
+
+UTF_8 = ["M\u00fcller"] * 9
+BROKEN = b"M\xfcller"
+
+
+@pytest.mark.parametrize("name", [None, "UTF8"])
+@pytest.mark.parametrize("at", [0, 4, 9])
+def test_a_statement_that_is_not_in_the_logs_encoding_is_counted(
+    tmp_path: Path, name: str | None, at: int
+) -> None:
+    log = of_names([*UTF_8[:at], BROKEN, *UTF_8[at:]])
+    read = read_entries(written(tmp_path, log), None, name)
+    ledger = CaptureLedger()
+    mix = mix_of(transactions(statements(read, ledger)), ledger=ledger)
+    assert ledger.statements == {StatementOutcome.ENCODING: 1}
+    assert [row for kind in mix.kinds for row in kind.rows] == [("'M\u00fcller'",)] * 9
+
+
+def test_a_parameter_or_a_multiple_statement_that_is_not_is_counted(tmp_path: Path) -> None:
+    rows = [
+        b"LOG:  duration: 1.0 ms  execute <unnamed>: select a from t where b = $1",
+        b"DETAIL:  parameters: $1 = 'M\xfcller'",
+        b"LOG:  duration: 1.0 ms  statement: begin; select 'M\xfcller'; commit",
+        b"LOG:  duration: 1.0 ms  execute a name: select 'M\xfcller'",
+    ]
+    log = b"".join(b"2026-11-28 03:00:01.000 UTC [7] " + row + b"\n" for row in rows)
+    counted = outcomes(tmp_path, of_names(UTF_8) + log)
+    assert counted.pop(CAPTURED) == 9
+    assert counted.pop(StatementOutcome.ENCODING) >= 1
+    assert set(counted) <= {StatementOutcome.SEVERAL}
+
+
+@pytest.mark.parametrize("name", [None, "UTF8"])
+def test_a_log_of_which_most_is_not_utf_8_is_refused(tmp_path: Path, name: str | None) -> None:
+    for log in (of_names([BROKEN]), of_names([BROKEN] * 5 + UTF_8[:4]), of_names([BROKEN] * 9)):
+        with pytest.raises(UsageError, match="it is not UTF") as refused:
+            entries(tmp_path, ASCII.encode() + log, encoding=name)
+        assert "--encoding" in str(refused.value.hint)
+
+
+def test_an_encoding_of_which_few_lines_are_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="as LATIN1: it is UTF-8"):
+        entries(tmp_path, of_names([BROKEN, *UTF_8]), encoding="LATIN1")
+    few = of_names([BROKEN] * 9 + UTF_8[:2])
+    assert len(entries(tmp_path, few, encoding="LATIN1")) == 11
+
+
+@pytest.mark.parametrize("at", range(120, 135))
+def test_letters_that_a_runtime_cut_are_whole_again(tmp_path: Path, at: int) -> None:
+    line = stderr(1, "select '" + "\u30c7\u00e4\U0001f600" * 9 + "'").encode()
+    stamped = b"2026-11-28T03:00:00.1Z stderr "
+    log = stamped + b"P " + line[:at] + b"\n" + stamped + b"F " + line[at:]
+    read = texts(entries(tmp_path, log * 3))
+    assert read == ["select '" + "\u30c7\u00e4\U0001f600" * 9 + "'"] * 3
+
+
+@pytest.mark.parametrize("key", ["log", "message", "record"])
+def test_letters_that_an_envelope_lost_are_counted(tmp_path: Path, key: str) -> None:
+    def row(letter: str, second: int) -> str:
+        text = f"select a from t where b = 'M{letter}ller'"
+        if key != "record":
+            return json.dumps({key: stderr(second, text)}) + "\n"
+        fields = {"log_time": stamp(second), "session_id": "6.4d", "error_severity": "LOG"}
+        return json.dumps({"record": fields | {"message": message(text)}}) + "\n"
+
+    log = row("\ufffd", 1) + row("\u00fc", 2) + row("\ufffd\ufffd", 3)
+    assert outcomes(tmp_path, log) == {CAPTURED: 1, StatementOutcome.ENCODING: 2}
+
+
+def test_a_replacement_character_that_the_server_wrote_is_the_value(tmp_path: Path) -> None:
+    for log in (stderr(1, "select '\ufffd'"), jsonlog(1, "select '\ufffd'")):
+        assert outcomes(tmp_path, log) == {CAPTURED: 1}
+
+
+@pytest.mark.parametrize(
+    ("pack", "program"),
+    [(gzip.compress, "zcat"), (bz2.compress, "bzcat"), (lzma.compress, "xzcat")],
+)
+def test_what_is_cut_off_says_what_reads_the_rest(
+    tmp_path: Path, pack: Callable[[bytes], bytes], program: str
+) -> None:
+    data = pack(ASCII.encode())
+    log = tmp_path / "a b.log"
+    log.write_bytes(data[:-20])
+    with pytest.raises(UsageError, match="could not unpack") as refused:
+        list(read_entries([log]))
+    assert f"{program} '{log}' | steelyard workloads capture -" in str(refused.value.hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def record(key: str, name: str, second: int, text: str, level: str = "LOG") -> s
 KEYS = (
     "logging_pod", "kubernetes.pod_name", "kubernetes.pod.name", "resource.labels.database_id",
     "resource.labels.pod_name", "logStreamName", "container_name", "CONTAINER_NAME", "_HOSTNAME",
-    "_SYSTEMD_UNIT", "host", "host.name", "hostname", "resourceId",
+    "_SYSTEMD_UNIT", "host", "host.name", "hostname", "resourceId", "kubernetes.pod", "source",
+    "host.hostname", "attrs.tag", "container_id", "container.id", "container.name", "logStream",
 )  # fmt: skip
 A, B = "pg-a-0", "pg-b-0"
 
@@ -57,6 +59,131 @@ def test_two_servers_in_envelopes_are_refused(tmp_path: Path, key: str) -> None:
     assert len(entries(tmp_path, "".join(records[:2]))) == 2
     with pytest.raises(UsageError, match=f"several servers: {A}, {B}"):
         entries(tmp_path, "".join(records))
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [(("kubernetes.pod_name",), '["kubernetes.pod_name"]'), (("host.name",), '["host.name"]'),
+     (("kubernetes", "pod.name"), 'kubernetes["pod.name"]')],
+)  # fmt: skip
+def test_keys_that_are_joined_by_dots_are_as_objects_in_objects(
+    tmp_path: Path, key: tuple[str, ...], path: str
+) -> None:
+    def flat(name: str, second: int) -> str:
+        value: Any = name
+        for part in reversed(key):
+            value = {part: value}
+        text = stderr(second, f"select {second}").rstrip("\n")
+        return json.dumps({"message": text} | value) + "\n"
+
+    assert len(entries(tmp_path, flat(A, 0) + flat(A, 1))) == 2
+    with pytest.raises(UsageError, match=f"several servers: {A}, {B}") as refused:
+        entries(tmp_path, flat(A, 0) + flat(B, 1))
+    assert f"select(.{path}? == " in str(refused.value.hint)
+
+
+def test_a_subscription_says_the_server_of_all_its_events(tmp_path: Path) -> None:
+    def portion(name: str, *seconds: int) -> str:
+        events = [{"message": stderr(n, f"select {n}").rstrip("\n")} for n in seconds]
+        return json.dumps({"logStream": name, "logEvents": events}) + "\n"
+
+    log = portion("orders.0", 0, 1) + portion("orders.1", 2)
+    assert texts(entries(tmp_path, log)) == ["select 0", "select 1", "select 2"]
+    with pytest.raises(UsageError, match=r"several servers: crm\.0, orders\.0"):
+        entries(tmp_path, log + portion("crm.0", 3))
+
+
+@pytest.mark.parametrize("names", [("stdout", "stderr"), ("/log/Mon.log", "/log/Tue.log")])
+def test_a_source_that_is_no_host_says_no_server(tmp_path: Path, names: tuple[str, str]) -> None:
+    rows = [
+        line("source", name, stderr(n, "select 1").rstrip("\n")) for n, name in enumerate(names)
+    ]
+    assert len(texts(entries(tmp_path, "".join(rows)))) == 2
+
+
+def interleaved(servers: int, *, forms: tuple[str, ...] = ("statement",), ms: int = 40) -> str:
+    """Servers whose processes have one number, each with a statement after the other."""
+    rows = []
+    for server in range(servers):
+        at = 0.013 * server
+        for n in range(40):
+            for form in forms:
+                at += ms / 1000
+                name = "" if form == "statement" else " <unnamed>"
+                rows.append((at, f"duration: {ms}.000 ms  {form}{name}: select {n} from t{server}"))
+            at += 0.001
+    rows.sort()
+    return "".join(f"{stamp(at)} [77] LOG:  {text}\n" for at, text in rows)
+
+
+EXTENDED = ("parse", "bind", "execute")
+
+
+@pytest.mark.parametrize("forms", [("statement",), EXTENDED])
+def test_statements_within_others_of_their_session_are_two_servers(
+    tmp_path: Path, forms: tuple[str, ...]
+) -> None:
+    assert len(entries(tmp_path, interleaved(1, forms=forms))) == 40 * len(forms)
+    with pytest.raises(UsageError, match="several servers") as refused:
+        entries(tmp_path, interleaved(2, forms=forms))
+    assert "began before the one before them" in str(refused.value.detail)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "{stamp} [77] LOG:  duration: 39.900 ms  plan:\n\tQuery Text: select 1\n",
+        "{stamp} [78] LOG:  duration: 39.900 ms  statement: select 1\n",
+        "{stamp} [77] LOG:  duration: 0.900 ms  statement: select 1\n",  # cut to milliseconds
+        "{stamp} [77] LOG:  connection authorized: user=joe\n",
+    ],
+)
+def test_what_one_server_writes_within_a_statement_is_its_own(tmp_path: Path, between: str) -> None:
+    lines = interleaved(1).splitlines(keepends=True)
+    rows = [between.format(stamp=row[:27]) + row for row in lines]
+    if "0.900" in between:
+        rows = [row + between.format(stamp=row[:27]) for row in lines]
+    assert len(entries(tmp_path, "".join(rows))) == 80
+
+
+def test_times_of_what_carried_a_log_are_no_times_of_statements(tmp_path: Path) -> None:
+    """A daemon that was late has many at once."""
+    rows = [
+        {"MESSAGE": f"[77] LOG:  {message('select 1')}".replace("1.000 ms", "40.000 ms"),
+         "__REALTIME_TIMESTAMP": str(1_764_298_800_000_000 + n)}
+        for n in range(40)
+    ]  # fmt: skip
+    log = "".join(json.dumps(row) + "\n" for row in rows)
+    assert len(entries(tmp_path, log, prefix="[%p] ")) == 40
+
+
+def of_seconds(table: str, seconds: range) -> str:
+    return "".join(stderr(second, f"select a from {table}") for second in seconds)
+
+
+def test_two_logs_of_the_same_time_in_one_are_two_servers(tmp_path: Path) -> None:
+    first, second = range(0, 600, 3), range(1, 600, 3)
+    for log in (
+        of_seconds("t", first) + of_seconds("u", second),
+        of_seconds("t", second) + of_seconds("u", first),
+    ):
+        with pytest.raises(UsageError, match="same times twice"):
+            entries(tmp_path, log)
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        ((600, 900), (0, 300), (900, 1200), (300, 600)),  # files by their names
+        ((0, 600), (500, 530), (600, 900)),  # a clock that was set back
+        ((0, 300), (180, 900)),
+    ],
+)
+def test_what_one_server_wrote_may_be_in_another_order(
+    tmp_path: Path, spans: tuple[tuple[int, int], ...]
+) -> None:
+    log = "".join(of_seconds("t", range(*span, 3)) for span in spans)
+    assert texts(entries(tmp_path, log))
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -128,7 +255,31 @@ def test_two_servers_in_syslog_are_refused(
     for text in ("".join(own[:1]) + other + "".join(own[1:]), "".join(own) + other):
         with pytest.raises(UsageError, match=f"several servers: .*{name}") as refused:
             entries(tmp_path, text)
-        assert str(refused.value.hint).startswith("grep ")
+        assert str(refused.value.hint).startswith("awk ")
+
+
+@pytest.mark.parametrize("form", list(SYSLOG))
+@pytest.mark.parametrize("where", [{"host": "db2"}, {"host": "db.1"}, {"name": "pg/17"}])
+def test_what_the_refusal_says_keeps_lines_without_a_head(
+    tmp_path: Path, form: str, where: dict[str, str]
+) -> None:
+    """As unsplit messages have (syslog_split_messages = off)."""
+    rows = []
+    for n in range(3):
+        for place in ({}, where):
+            head, tail = syslog(form, n, f"delete from t\nwhere id = {n}", **place).split("\n")[:2]
+            rows.append(f"{head}\n\t{tail.partition('#011')[2]}\n")
+    for at in (0, 1):
+        with pytest.raises(UsageError, match="several servers") as refused:
+            entries(tmp_path, "".join(rows[at:]))
+        command = str(refused.value.hint).partition(" LOG > NEW")[0]
+        kept_rows = subprocess.run(
+            ["sh", "-c", command], input="".join(rows), capture_output=True, text=True, check=True
+        ).stdout
+        assert kept_rows == "".join(rows[at::2])
+        assert texts(entries(tmp_path, kept_rows)) == [
+            f"delete from t\nwhere id = {n}" for n in range(3)
+        ]
 
 
 @pytest.mark.parametrize("form", list(SYSLOG))
@@ -149,3 +300,17 @@ def test_a_prefix_that_looks_like_syslog_names_no_host(
         for n, (zone, database) in enumerate(zip(zones, ("shop", "crm"), strict=True))
     ]
     assert texts(entries(tmp_path, "".join(rows))) == ["select 0", "select 1"]
+
+
+@pytest.mark.parametrize("sessions", [10, 40])
+@pytest.mark.parametrize("each", [1, 4])
+def test_last_messages_of_sessions_may_come_late(tmp_path: Path, sessions: int, each: int) -> None:
+    """As those of syslog do, which nothing but the next one ends."""
+    rows = [
+        f"Nov 28 03:{n // 6:02}:{10 * (n % 6):02} db1 postgres[{100 + n}]: [{number}-1] "
+        f"[{100 + n}] LOG:  {message('select 1')}\n"
+        for n in range(sessions)
+        for number in range(1, each + 1)
+    ]
+    read = entries(tmp_path, "".join(rows), prefix="[%p] ")
+    assert len(texts(read)) == sessions * each

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.logs.other_lines import holds_statement
 from thinned import thinned
 from workloads.capturing.logs.log_lines import (
@@ -199,3 +200,82 @@ def test_a_text_that_begins_in_another_line_needs_no_blank_before_that(
         for n, blank in enumerate(["", " "])
     ]
     assert outcomes(tmp_path, "".join(lines)) == {CAPTURED: 2}
+
+
+PLAIN, NUMBERED = "{stamp} [100] ", "{stamp} [100]: [{n}-1] user=joe,db=shop,app=a,client=h "
+VALUED = "duration: 1.000 ms  execute a: select {n} from t where id = $1"
+
+
+def rows(head: str, kinds: str) -> list[str]:
+    """Lines of a session: L of a statement, D of its parameters, S of a failed one, H a hint."""
+    labels = {
+        "L": f"LOG:  {VALUED}", "D": "DETAIL:  Parameters: $1 = '{n}'",
+        "S": "STATEMENT:  select x", "C": "CONTEXT:  in f", "H": "HINT:  none",
+    }  # fmt: skip
+    return [
+        f"{head.format(stamp=stamp(n), n=n)}{labels[kind].format(n=n)}\n"
+        for n, kind in enumerate(kinds, 1)
+    ]
+
+
+VALUES = StatementOutcome.NO_VALUES
+
+
+@pytest.mark.parametrize(
+    ("kinds", "order", "plain", "numbered"),
+    [
+        ("LDLDLD", "123456", {CAPTURED: 3}, {CAPTURED: 3}),
+        ("LDLDLD", "12456", {CUT: 2, CAPTURED: 1}, {CUT: 1, CAPTURED: 2}),
+        ("LDLDLD", "2456", {CUT: 2, CAPTURED: 1}, {CUT: 2, CAPTURED: 1}),
+        ("LDLDLD", "23456", {CUT: 1, CAPTURED: 2}, {CUT: 1, CAPTURED: 2}),
+        ("LDLDLD", "1256", {CAPTURED: 2}, {CAPTURED: 2}),
+        ("LDLDLD", "1456", {CAPTURED: 2}, {VALUES: 1, CUT: 1, CAPTURED: 1}),
+        ("LDLDLD", "214365", {CUT: 1, CAPTURED: 2, VALUES: 1}, {CAPTURED: 3}),
+        ("LDLDLD", "132456", {VALUES: 1, CUT: 2, CAPTURED: 1}, {CAPTURED: 3}),
+        ("LDHLDH", "2346", {CUT: 1, VALUES: 1}, {CUT: 2, VALUES: 1}),
+        ("LDLDCS", "123456", {CAPTURED: 1, CUT: 1}, {CAPTURED: 1}),
+    ],
+)
+def test_what_belongs_to_a_lost_entry_is_no_other_ones(
+    tmp_path: Path, kinds: str, order: str, plain: dict[str, int], numbered: dict[str, int]
+) -> None:
+    """As by grep -v, or where an export orders lines of one time as it likes."""
+    for head, expected in ((PLAIN, plain), (NUMBERED, numbered)):
+        written_rows = rows(head, kinds)
+        text = "".join(written_rows[int(place) - 1] for place in order)
+        assert outcomes(tmp_path, text) == expected, head
+        read = [entry for entry in entries(tmp_path, text) if entry.whole and entry.detail]
+        for entry in read if head is NUMBERED else ():
+            assert entry.detail == f"Parameters: $1 = '{int(entry.message.split()[6]) + 1}'"
+
+
+@pytest.mark.parametrize(
+    ("logged", "more", "plain", "numbered"),
+    [
+        (message("select 1"), "STATEMENT:  select x", {CUT: 1}, {}),
+        (message("select 1"), "CONTEXT:  SQL function f", {CUT: 1}, {}),
+        (message("select 1"), "HINT:  none", {CAPTURED: 1}, {CAPTURED: 1}),
+        ("statement: select 1", "STATEMENT:  select 1", {CUT: 1}, {CAPTURED: 1}),
+        (message("select 1"), "DETAIL:  Parameters: $1 = '1'", {CUT: 1}, {CAPTURED: 1}),
+        (message("execute a(1)"), "DETAIL:  prepare: PREPARE a AS select 1", None, None),
+        ("execute job 12: done", "CONTEXT:  PL/pgSQL function f() line 3 at RAISE", {}, {}),
+        ("statement: done", "CONTEXT:  PL/pgSQL function f() line 3 at RAISE", {}, {}),
+    ],
+)  # fmt: skip
+def test_a_statement_behind_which_an_error_is_lost_is_counted_as_cut(
+    tmp_path: Path,
+    logged: str,
+    more: str,
+    plain: dict[str, int] | None,
+    numbered: dict[str, int] | None,
+) -> None:
+    """By its numbers it is known that a function wrote it."""
+    for head, expected in ((PLAIN, plain), (NUMBERED, numbered)):
+        own = [head.format(stamp=stamp(n), n=n) for n in range(4)]
+        body = f"{own[1]}LOG:  {logged}\n{own[2]}{more}\n"
+        text = f"{own[0]}LOG:  {message('select 0')}\n{body}"
+        counted = outcomes(tmp_path, text)
+        if expected is None:
+            assert counted == {CAPTURED: 1, StatementOutcome.SESSION: 1}
+        else:
+            assert counted == {**expected, CAPTURED: expected.get(CAPTURED, 0) + 1}

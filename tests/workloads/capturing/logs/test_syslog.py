@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
+from steelyard.workloads.capturing.ledger import StatementOutcome
 from workloads.capturing.logs.log_lines import (
     CAPTURED,
     CUT,
@@ -229,3 +230,121 @@ def test_a_line_of_a_statement_that_syslog_counts_is_in_it_as_often(tmp_path: Pa
     assert texts(entries(tmp_path, log)) == [body]
     alone = f"{head}message repeated 2 times: [ LOG:  duration: 1.000 ms  statement: sel]\n"
     assert outcomes(tmp_path, alone + parts[0]) == {CAPTURED: 1, CUT: 1}
+
+
+HEAD = TRADITIONAL.format(second=1, process=77, number="")
+BLANK = " " * len(HEAD)
+DELETE = "delete from t\nwhere id = 1"
+KERNEL = "Nov 28 03:00:01 db1 kernel: usb 1-1: new device\n"
+WHOLE, PART = {CAPTURED: 3}, {CAPTURED: 2, CUT: 1}
+
+
+@pytest.mark.parametrize("number", ["", "[2-1] "])
+@pytest.mark.parametrize(
+    ("tail", "expected"),
+    [
+        ("\twhere id = 1\n", WHOLE), (f"{BLANK}\twhere id = 1\n", WHOLE),
+        (f"\n\t\n{BLANK}\n{BLANK}\twhere id = 1\n", WHOLE),
+        (f"{BLANK}\twhere id = 1\n-- Boot 3f2a --\n", WHOLE),
+        (f"{BLANK}\twhere id = 1\n{KERNEL}  a dump\n\tof it\n", WHOLE),
+        (f"{BLANK[:-2]}\twhere id = 1\n", PART), (f"{BLANK}where id = 1\n", PART),
+        ("where id = 1\n", PART), ("    where id = 1\n", PART),
+        (f"{BLANK}\twhere id = 1\n  and b = 2\n", PART), ("--\n", PART),
+    ],
+)  # fmt: skip
+def test_lines_without_a_head_are_in_their_message_or_it_is_cut(
+    tmp_path: Path, tail: str, number: str, expected: dict[str, int]
+) -> None:
+    """journalctl puts blanks before them, as wide as its head."""
+    first, last = (
+        lines("traditional", "", n, f"select {n}", numbered=bool(number)) for n in (1, 3)
+    )
+    body = f"{HEAD}{number}LOG:  {message(DELETE)}".partition("\n")[0]
+    assert outcomes(tmp_path, f"{first}{body}\n{tail}{last}") == expected
+    if expected is WHOLE:
+        text = texts(entries(tmp_path, f"{first}{body}\n{tail}{last}"))[1]
+        assert [row for row in text.splitlines() if row] == DELETE.splitlines()
+
+
+@pytest.mark.parametrize("blank", ["", BLANK])
+def test_a_tail_without_a_head_cuts_the_last_entry_of_the_log_before(
+    tmp_path: Path, blank: str
+) -> None:
+    first = lines("traditional", "", 1, "delete from t", numbered=False)
+    second = lines("traditional", "", 2, "select 1", numbered=False)
+    tail = f"{blank}\twhere a = 1\n{blank}\tand b = 2\n"
+    assert outcomes(tmp_path, first, tail + second) == {CAPTURED: 1, CUT: 2}
+    assert outcomes(tmp_path, first, "  of another\n" + second) == {CAPTURED: 2}
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_lines_that_journalctl_left_out_are_refused(tmp_path: Path, numbered: bool) -> None:
+    own = [lines("traditional", "", n, f"select {n}\nfrom t", numbered=numbered) for n in (1, 3)]
+    for size in ("96B", "1.2K"):
+        with pytest.raises(UsageError, match="journalctl left out lines") as refused:
+            entries(tmp_path, f"{HEAD}[{size} blob data]\n".join(own))
+        assert "journalctl --all" in str(refused.value.hint)
+    others = OTHER.replace("Accepted publickey", "[96B blob data]")
+    statement = lines("traditional", "", 2, "select '[96B blob data]'", numbered=numbered)
+    read = texts(entries(tmp_path, f"{own[0]}{others}{statement}{own[1]}"))
+    assert read == ["select 1\nfrom t", "select '[96B blob data]'", "select 3\nfrom t"]
+
+
+def test_a_detail_whose_message_syslog_dropped_is_no_other_ones(tmp_path: Path) -> None:
+    """rsyslog and journald drop lines that come too fast."""
+    own = "2026-11-28 03:00:00.000 UTC [77] "
+    log = "".join(
+        f"{HEAD}[{n}-1] {own}LOG:  duration: 1.0 ms  execute a: select $1\n"
+        f"{HEAD}[{n}-2] {own}DETAIL:  Parameters: $1 = '{n}'\n"
+        for n in range(1, 4)
+    ).splitlines(keepends=True)
+    assert outcomes(tmp_path, "".join(log)) == {CAPTURED: 3}
+    assert outcomes(tmp_path, "".join(log[:2] + log[3:])) == {CAPTURED: 2, CUT: 1}
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_messages_come_in_the_order_of_their_beginnings(tmp_path: Path, numbered: bool) -> None:
+    """Of a process that is silent after them too: what ended the server came behind them."""
+    written, numbers = [], dict.fromkeys(range(100, 120), 0)
+    for n in range(400):
+        process = 100 + n * n % 19
+        numbers[process] += 1
+        own = lines(
+            "ISO", "", numbers[process], f"select {n}\n+ 1", numbered=numbered, process=process
+        )  # fmt: skip
+        earlier, later = f"T03:00:{numbers[process] % 60:02}", f"T03:{n // 7:02}:{n % 7 * 8:02}"
+        written.append(own.replace(earlier, later))
+    read = entries(tmp_path, "".join(written))
+    assert texts(read) == [f"select {n}\n+ 1" for n in range(400)]
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_what_a_crash_ends_is_open_in_syslog_too(tmp_path: Path, numbered: bool) -> None:
+    log = "".join(
+        lines("traditional", "", 2 * n + 1, "begin", numbered=numbered, process=100 + n)
+        + lines("traditional", "", 2 * n + 2, "select 1", numbered=numbered, process=100 + n)
+        + lines("traditional", "", 2 * n + 3, "x", numbered=numbered, process=10)
+        .replace(message("x"), "all server processes terminated; reinitializing")
+        for n in range(9)
+    )  # fmt: skip
+    later = lines("traditional", "", 40, "select 2", numbered=numbered, process=300)
+    assert outcomes(tmp_path, log + later) == {CAPTURED: 1, StatementOutcome.OPEN: 18}
+
+
+@pytest.mark.parametrize(
+    ("others", "second", "expected"),
+    [(0, 1, {CAPTURED: 1}), (300, 9, {CAPTURED: 301}), (5, 45, {CAPTURED: 6, CUT: 1})],
+)
+def test_a_message_waits_for_its_lines_for_a_while(
+    tmp_path: Path, others: int, second: int, expected: dict[str, int]
+) -> None:
+    """Lines of many processes mix; what comes after that is counted, for its own went on."""
+    first, last = lines("traditional", "", 1, "delete from t\nwhere a = 1").splitlines(True)
+    at = last.replace("03:00:01", f"03:00:{second:02}")
+    mixed = "".join(
+        lines("traditional", "", 1, f"select {n}", process=200 + n).replace(
+            "03:00:01", f"03:00:{second:02}"
+        )
+        for n in range(others)
+    )
+    assert outcomes(tmp_path, first + mixed + at) == expected

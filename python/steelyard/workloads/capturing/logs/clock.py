@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
@@ -35,6 +35,7 @@ _FEWEST_BACK, _LEAST_BACK_S = 2, 1.0
 _FAR_BACK_S, _FEWEST_FAR = 60.0, 10
 _OVERLAP_S = 60.0
 """A log may begin so long before the end of the one before it: sessions write at once."""
+_FEWEST_AGAIN, _MINUTE_S = 10, 60
 _EXECUTED = ("duration: ", "statement: ", "execute ")
 
 
@@ -196,19 +197,68 @@ class _Steps:
         return self.far_back >= _FEWEST_FAR and 4 * self.far_back > self.forward + self.back
 
 
+@dataclass
+class _Runs:
+    """Which minutes a log has, and has again after it went far back: that of files of one server,
+    in whatever order they were put together, has none so, but where it went on in the next."""
+
+    again: int = 0
+    """Entries of statements in minutes of what came before the log went back, behind others of
+    their session: the last one of each session may come late (syslog.py)."""
+    _highest_s: float = 0.0
+    _covered: set[int] = field(default_factory=set)
+    _current: set[int] = field(default_factory=set)
+    _again: set[int] = field(default_factory=set)
+    _sessions: set[str] = field(default_factory=set)
+    """Of the entries since the log went back."""
+
+    def add(self, before: LogEntry, entry: LogEntry) -> None:
+        """Note an entry behind another one."""
+        if before.seconds - entry.seconds > _FAR_BACK_S and before.zone == entry.zone:
+            self._covered |= self._current
+            self._current = set()
+        minute = int(entry.seconds) // _MINUTE_S
+        self._current.add(minute)
+        self._highest_s = max(self._highest_s, entry.seconds)
+        if entry.seconds >= self._highest_s - _FAR_BACK_S:
+            self._sessions.clear()
+        elif minute in self._covered and entry.message.startswith(_EXECUTED):
+            if entry.session in self._sessions:
+                self.again += 1
+                self._again.add(minute)
+            self._sessions.add(entry.session)
+
+    def require_new_minutes(self, path: Path, *, yearless: bool) -> None:
+        """UsageError: the log has the same times twice. `yearless`: stamps have no zone either, and
+        go back at the end of summer."""
+        allowed_s = _OVERLAP_S + (_HOUR_S if yearless else 0.0)
+        minutes = len(self._again) - 2  # of the first and the last one a part
+        if self.again >= _FEWEST_AGAIN and minutes * _MINUTE_S >= allowed_s:
+            raise UsageError(
+                f'could not read log "{path}": it has the same times twice, as of two servers',
+                detail=f"{self.again} entries are of the same minutes as what comes before their "
+                "time goes back.",
+                hint="Name those of one server. What one wrote into several logs at once must be "
+                "put in the order of its times.",
+            )
+
+
 def require_time_order(path: Path, entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """The entries of a log, as they come. UsageError: the newest come first, or they are in no
     order: statements would be read behind their COMMIT, with the values of others."""
-    steps = _Steps()
+    steps, runs = _Steps(), _Runs()
     latest: LogEntry | None = None
     for number, entry in enumerate(entries, 1):
         if entry.seconds and entry.whole:
             steps.add(latest or entry, entry)
+            runs.add(latest or entry, entry)
             latest = entry
         if number % _CHECKED == 0:
             _require_forward(path, steps)
         yield entry
     _require_forward(path, steps)
+    if latest is not None:
+        runs.require_new_minutes(path, yearless=is_yearless(latest.seconds))
 
 
 def _require_forward(path: Path, steps: _Steps) -> None:

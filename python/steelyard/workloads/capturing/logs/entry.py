@@ -35,6 +35,8 @@ class LogEntry:
     """Whether all of it is there: a log may be copied while it is written."""
     exact: bool = True
     """Whether its time is known, with fractions of a second."""
+    received: bool = False
+    """Whether its time is when something that carried the log had it, not when it was written."""
     context: str = ""
     vxid: str = ""
     """Its virtual transaction, as the server writes it: 4/17; 4/0: none was open."""
@@ -46,6 +48,11 @@ class LogEntry:
     """Whether what syslog escaped in it cannot be told from text that looks so."""
     other_format: bool = False
     """Whether it is a line of another format, with a statement that is not read."""
+    loose: bool = False
+    """Whether nothing tells that its detail, context or statement is its own: these are lines of
+    their own, and have no numbers."""
+    lost: bool = False
+    """Whether its first line is not there, and so not what it was."""
     number: int = 0
     """By which the server counts what a session writes, of its last line; 0: it is not known."""
     numbers: int = 1

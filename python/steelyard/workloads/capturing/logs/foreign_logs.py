@@ -32,6 +32,22 @@ _COUNTERS = _Foreign(
     "an export of counted statements",
     "Their server itself, in place of the log, is captured by its counts: capture DSN",
 )
+_POOLER = _Foreign("one of PgBouncer", "The log of the server behind it has the statements.")
+_IN_ENVELOPES = """jq -r '(.log // .message // .MESSAGE) | rtrimstr("\\n")' LOG | """
+_CONTAINER = _Foreign(
+    "one of a container in the envelopes of another",
+    f"{_IN_ENVELOPES}steelyard workloads capture -  reads what is in these.",
+)
+_JOURNAL = _Foreign(
+    "a journal of lines that PostgreSQL numbered for syslog",
+    "journalctl -o short-iso-precise, in place of -o json, writes them as syslog does.",
+)
+_LEVEL = r"[^\n]*?[A-Z]+:  "
+_NO_PROCESS = "one of syslog without the numbers of processes"
+_LOGGER = _Foreign(
+    _NO_PROCESS, r"sed -E 's/^\S+ +\S+ \S+ \S+ \S+: //' LOG > NEW takes its head off."
+)
+_ISO_LOGGER = _Foreign(_NO_PROCESS, r"sed -E 's/^\S+ \S+ \S+: //' LOG > NEW takes its head off.")
 # Lines of MySQL's slow log, its general log, the audit log of MariaDB's plugin, and audit logs in
 # XML; headings of an export of the statements that a server counted.
 _LINES = (
@@ -43,10 +59,31 @@ _LINES = (
             r"(?:Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List)\b"
             r"|[\d :]{8,20},[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"
             r"|\s*<AUDIT(?:_RECORD)?[\s>]"
+            r'|"[A-Z][A-Za-z ]+","\d+_\d{4}-\d\d-\d\dT|(?=.*\bDIGEST_TEXT\b)'
         ),
         _MYSQL,
     ),
-    (re.compile(r"(?=.*\bqueryid\b)(?=.*\bcalls\b)", re.IGNORECASE), _COUNTERS),
+    (
+        re.compile(
+            r"(?=.*\bcalls\b)(?=.*\b(?:queryid|(?:total|mean)_(?:exec_)?time)\b)", re.IGNORECASE
+        ),
+        _COUNTERS,
+    ),
+    (
+        re.compile(
+            r'\s*(?:<\?xml[^>]*>\s*)?<event(?:s>|s? name="\w+" package="sqlserver")'
+            r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d\d +(?:spid\d+\w?|Server|Logon|Backup) "
+        ),
+        _SQL_SERVER,
+    ),
+    (
+        re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] (?:LOG|WARNING|ERROR|FATAL|DEBUG) [^:\s]"),
+        _POOLER,
+    ),
+    (re.compile(r"\d{4}-\d\d-\d\dT\S+ std(?:out|err) [FP](?::\S*)? "), _CONTAINER),
+    (re.compile(rf"\[\d+-\d+\] {_LEVEL}"), _JOURNAL),
+    (re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s\[\]:]+: {_LEVEL}"), _LOGGER),
+    (re.compile(rf"\d{{4}}-\d\d-\d\dT\S+ \S+ [^\s\[\]:]+: {_LEVEL}"), _ISO_LOGGER),
 )
 _KEYS = (
     ({"class", "event", "connection_id"}, _MYSQL),  # its audit log
@@ -66,7 +103,7 @@ def refusal_of_lines(path: Path, head: Iterable[str]) -> UsageError | None:
     """Of a file with these first lines, none of which has a known prefix; None: it is not known."""
     for line in head:
         lines = (foreign for pattern, foreign in _LINES if pattern.match(line) is not None)
-        known = next(lines, None) or _of_object(_object(line))
+        known = next(lines, None) or _of_envelope(_object(line))
         if known is not None:
             return _refusal(path, known)
     return None
@@ -98,6 +135,12 @@ def _object(line: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, Mapping) else {}
+
+
+def _of_envelope(value: Mapping[str, Any]) -> _Foreign | None:
+    """Of an object that is a line of a log: by its keys, or it is an entry as others are."""
+    is_entry = "error_severity" in value or isinstance(value.get("record"), Mapping)
+    return _of_object(value) or (_CONTAINER if is_entry else None)
 
 
 def _of_object(value: Mapping[str, Any]) -> _Foreign | None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.bounded_json import require_shallow
+from steelyard.workloads.capturing.logs.azure import entry_of_azure
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import (
     LogEntry,
@@ -24,10 +25,9 @@ from steelyard.workloads.capturing.logs.entry import (
     is_exact,
     seconds_of,
 )
-from steelyard.workloads.capturing.logs.opening import codec_of
+from steelyard.workloads.capturing.logs.opening import codec_of, undecoded
 from steelyard.workloads.capturing.logs.other_lines import (
     OtherLines,
-    holds_statement,
     statement_place,
 )
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
@@ -36,16 +36,11 @@ from steelyard.workloads.capturing.logs.stderr_log import LogLine
 _JSONLOG = Names(
     ("session_id", "pid"), "timestamp", "error_severity", "user", "dbname", "statement"
 )
-# Diagnostic settings of Azure's flexible server, category PostgreSQLLogs.
-_AZURE = Names(
-    ("sessionId", "session_id", "processId"), "timestamp", "errorLevel", "user", "database",
-    "statement",
-)  # fmt: skip
 _JOURNAL, _JOURNAL_TIME = "MESSAGE", "__REALTIME_TIMESTAMP"
 _TEXTS = ("textPayload", "log", "message", "@message", _JOURNAL)
 """Where an envelope has a line of a stderr log."""
 _TIMES = ("timestamp", "time", "@timestamp")
-_LISTS = ("records", "events", "entries")
+_LISTS = ("records", "events", "entries", "logEvents")
 _MOST_OF_A_LIST = 1 << 30
 """Characters; an object a line is read one by one."""
 _COMPARED, _MOST_TURNED = 1000, 1_000_000
@@ -231,22 +226,29 @@ class _Records:
     missing: dict[Source, UsageError] = field(default_factory=dict)
     """By where it is from, the first line that journald has not written as text."""
 
-    def of(self, value: Any) -> Iterator[Record]:
-        """What a value holds. UsageError: it is no envelope, or of another server."""
+    def of(self, value: Any, around: Source = ()) -> Iterator[Record]:
+        """What a value holds. `around`: where the list that it is in is from.
+
+        UsageError: it is no envelope, or of another server.
+        """
         if isinstance(value, LogEntry | LogLine):
             yield value
             return
         if not isinstance(value, Mapping):
+            what = "texts" if isinstance(value, str) else "values"
             raise UsageError(
-                f'could not read log "{self.path}": it holds {value!r}, which is no entry'
+                f'could not read log "{self.path}": it is a list of {what}, and not of objects',
+                hint="jq -r '.[]' LOG > NEW writes what is in it, a text in a line."
+                if what == "texts"
+                else "A list of entries, or of lines of a log in objects, is read.",
             )
         for name in _LISTS:
             if isinstance(value.get(name), list):
                 for inner in value[name]:
-                    yield from self.of(inner)
+                    yield from self.of(inner, source_of(value) or around)
                 return
         self.objects += 1
-        source = source_of(value)
+        source = source_of(value) or around
         content = self._content(value, source)
         if isinstance(content, LogEntry):
             if self.server.takes(source, f"{content.severity}:  {content.message}"):
@@ -272,9 +274,9 @@ class _Records:
         if "error_severity" in value:
             return entry_of(value, _JSONLOG if "timestamp" in value else NAMES)
         if isinstance(record, Mapping):
-            return entry_of(record, NAMES)
+            return _marked(entry_of(record, NAMES))
         if isinstance(properties, Mapping) and "message" in properties:
-            return _azure(value, properties)
+            return _marked(entry_of_azure(value, properties))
         # Envelopes hold lines of others too: an operator's own, for one.
         for name in _TEXTS:
             text = self._text(value[name], source, name) if name in value else None
@@ -285,7 +287,7 @@ class _Records:
     def _text(self, text: Any, source: Source, name: str) -> str | None:
         """A text, or what journald wrote as a list of bytes; None: it is neither."""
         if isinstance(text, str):
-            return text
+            return undecoded(text)
         error = f'could not read log "{self.path}": {name} of object {self.objects} is'
         if _is_bytes(text):
             try:
@@ -331,6 +333,14 @@ class _Records:
                 yield from _lines(text, whole=False)
 
 
+def _marked(content: LogEntry | str) -> LogEntry | str:
+    """What an envelope holds, with marks where its writer could not read a letter."""
+    if isinstance(content, str):
+        return undecoded(content)
+    message, detail = undecoded(content.message), undecoded(content.detail)
+    return replace(content, message=message, detail=detail)
+
+
 def _selection(key: str, text: str) -> str:
     selected = f".. | objects | select(.{key}? == {json.dumps(text)})"
     return f"jq -c '{selected}' LOG > NEW writes those of one."
@@ -359,38 +369,3 @@ def _lines(
     """A text's lines; what stands at their ends may be part of a value."""
     for line in text.removesuffix("\n").split("\n"):
         yield LogLine(line, seconds=seconds, exact=exact, whole=whole)
-
-
-def _azure(value: Mapping[str, Any], properties: Mapping[str, Any]) -> LogEntry | str:
-    message = str(properties["message"])
-    # The older service has the prefix beside its messages. Flexible server has it within them, and
-    # of what PostgreSQL writes in lines of their own the DETAIL alone, beside them.
-    prefix, level = (str(properties.get(name) or "") for name in ("prefix", "errorLevel"))
-    before, mark, text = message.partition(f"{level}:  ")
-    if level and mark and not prefix and _is_prefix(before):
-        return _azure_lines(before, level, text, properties)
-    if not level or ("timestamp" not in properties and prefix):
-        return _azure_lines(prefix, level, message, properties) if prefix and level else message
-    entry = entry_of({"timestamp": value.get("time"), **properties}, _AZURE)
-    return replace(entry, database=entry.database or str(properties.get("dbname") or ""))
-
-
-def _is_prefix(text: str) -> bool:
-    """Whether what stands before a severity may be a prefix, and is not a statement with that
-    word."""
-    is_message = text.startswith("duration: ") or holds_statement(text)
-    return bool(text) and "\n" not in text and not is_message
-
-
-def _azure_lines(prefix: str, level: str, text: str, properties: Mapping[str, Any]) -> str:
-    """The lines of an entry as PostgreSQL writes them, its DETAIL behind it."""
-    lines = [_with_tabs(f"{prefix}{level}:  {text}")]
-    if detail := properties.get("detail"):
-        lines.append(_with_tabs(f"{prefix}DETAIL:  {detail}"))
-    return "\n".join(lines)
-
-
-def _with_tabs(text: str) -> str:
-    """With the tab behind each line feed by which PostgreSQL says that the entry goes on."""
-    text = text.rstrip("\r\n")
-    return text if text.count("\n") == text.count("\n\t") else text.replace("\n", "\n\t")

@@ -38,6 +38,10 @@ _NULS = re.compile("\0+")
 _MANY_NULS = re.compile(b"\0{8,}")
 _MOST_RUNS = 4
 _CONTROL = re.compile(b"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+_UNDECODED = re.compile("[\ud800-\udfff]")
+"""In place of bytes that are no text, as Python's surrogateescape writes them; alone they are none
+in any text."""
+_MARK = "\udcfd"
 _CHANCE = 8
 """So many letters of several bytes are UTF-8 in no other encoding."""
 Lines = Iterator[str]
@@ -57,8 +61,12 @@ def opened(path: Path, encoding: str | None = None, name: Path | None = None) ->
             head = file.peek(_HEAD_BYTES)
         _require_single(name, head)
         codec = _encoding(name, head, encoding)
-        with _unpacked(path, name) as file, io.TextIOWrapper(file, codec, newline="\n") as text:
-            yield _without_nuls(text)
+        errors = "strict" if codec.startswith("utf-16") else "surrogateescape"
+        with (
+            _unpacked(path, name) as file,
+            io.TextIOWrapper(file, codec, errors, newline="\n") as text,
+        ):
+            yield _decoded(name, _without_nuls(text), encoding)
     except UnicodeError as error:
         raise UsageError(
             f'could not read log "{name}": it is not {_encoding_name(encoding)}',
@@ -66,7 +74,11 @@ def opened(path: Path, encoding: str | None = None, name: Path | None = None) ->
             hint=_HINT,
         ) from error
     except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
-        raise UsageError(f'could not unpack log "{name}": {error}') from error
+        raise UsageError(
+            f'could not unpack log "{name}": {error}',
+            hint="What is whole of it is read by: "
+            f"{_unpacker(path)} {shlex.quote(str(name))} | steelyard workloads capture -",
+        ) from error
     except OSError as error:
         raise UsageError(f'could not read log "{name}": {error.strerror or error}') from error
 
@@ -91,25 +103,68 @@ def _without_nuls(text: Iterable[str]) -> Iterator[str]:
             yield last
 
 
+def _decoded(name: Path, lines: Lines, encoding: str | None) -> Lines:
+    """The lines, with marks in place of bytes that are no text. UsageError: most of those beyond
+    ASCII have such: it is the encoding that is wrong."""
+    whole = broken = 0
+    for line in lines:
+        if not line.isascii():
+            marks = len(_UNDECODED.findall(line))
+            is_broken = (
+                2 * marks >= sum(not letter.isascii() for letter in line) if marks else False
+            )
+            whole, broken = whole + (not is_broken), broken + is_broken
+        yield line
+    if broken > whole:
+        raise UsageError(
+            f'could not read log "{name}": it is not {_encoding_name(encoding)}',
+            detail=f"{broken} of {broken + whole} lines beyond ASCII are not.",
+            hint=_HINT,
+        )
+
+
+def rejoined(text: str) -> str:
+    """A text of several parts, with letters whose bytes are in two of them."""
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def undecoded(text: str) -> str:
+    """A text with marks where what wrote it could not read a letter."""
+    return text.replace("\ufffd", _MARK)
+
+
+def is_decoded(text: str) -> bool:
+    """Whether all of it was read: no mark is in it."""
+    return text.isascii() or _UNDECODED.search(text) is None
+
+
 def require_encoding(path: Path, encoding: str | None, name: Path) -> None:
-    """UsageError: the text is UTF-8, and another encoding is named: every letter beyond ASCII
-    would be wrong.
+    """UsageError: most lines beyond ASCII are UTF-8, and another encoding is named: every letter of
+    them would be wrong.
 
     Texts of several bytes a letter may look like UTF-8 by chance, but not at length.
     """
     if encoding is None or (codec := _codec(encoding)) == "utf-8":
         return
     fewest = 1 if len("\u00e4\u4e2d".encode(codec, "replace")) == 2 else _CHANCE
-    letters, decoder = 0, codecs.getincrementaldecoder("utf-8")()
+    letters = whole = broken = 0
     try:
         with _unpacked(path, name) as file:
-            while chunk := file.read(_CHUNK):
-                text = decoder.decode(chunk)
-                letters += 0 if text.isascii() else sum(not letter.isascii() for letter in text)
-            decoder.decode(b"", final=True)
-    except (UnicodeError, EOFError, lzma.LZMAError, zlib.error, OSError):
+            for line in file:
+                if line.isascii():
+                    continue
+                try:
+                    text = line.decode()
+                except UnicodeDecodeError:
+                    broken += 1
+                else:
+                    whole += 1
+                    letters += sum(not letter.isascii() for letter in text)
+    except (EOFError, lzma.LZMAError, zlib.error, OSError):
         return  # what is wrong with the file is told when it is read
-    if letters >= fewest:
+    if letters >= fewest and whole > broken:
         raise UsageError(
             f'could not read log "{name}" as {encoding}: it is UTF-8', hint="Leave out --encoding."
         )
@@ -186,6 +241,16 @@ _PACKED: tuple[tuple[bytes, Callable[..., Any]], ...] = (
     (b"\xfd7zXZ\x00", lzma.open),
     (_ZSTD, _zstd),
 )
+
+
+_CATS = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7z": "xzcat"}
+
+
+def _unpacker(path: Path) -> str:
+    """The program that writes what a file holds up to where it is cut off or damaged."""
+    with path.open("rb") as file:
+        head = file.read(3)
+    return next((cat for mark, cat in _CATS.items() if head.startswith(mark)), "zstdcat")
 
 
 def _encoding(path: Path, head: bytes, encoding: str | None) -> str:

@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,8 @@ def holds_statement(line: str) -> bool:
     return entry.severity == "STATEMENT" or _EXECUTED.match(entry.message) is not None
 
 
+_FIELD_NAMES, _FIELD_KEYS = {"field", "name", "key"}, 2
+"""Of an object that is no more than a field: {"field": "@message", "value": ...}"""
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -83,13 +85,26 @@ def statement_place(value: Any, path: str = "") -> StatementPlace | None:
 
 
 def _beneath(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    # jq ends at the first error of a path; behind a list each step has errors of its own.
+    end = "?" if "[]?" in path else ""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             is_plain = _PLAIN_KEY.fullmatch(key) is not None
-            yield (f"{path}.{key}" if is_plain else f"{path or '.'}[{json.dumps(key)}]"), inner
+            step = f"{path}.{key}" if is_plain else f"{path or '.'}[{json.dumps(key)}]"
+            yield step + end, inner
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield f"{path}[{number}]", inner
+            is_series = len(value) == 1 or _is_of_series(inner, value)
+            yield f"{path}[]?" if is_series else f"{path}[{number}]{end}", inner
+
+
+def _is_of_series(inner: Any, values: Sequence[Any]) -> bool:
+    """Whether an element of a list is one of many alike, and not of a row or a list of fields."""
+    if isinstance(inner, Mapping):
+        return len(inner) != _FIELD_KEYS or not inner.keys() & _FIELD_NAMES
+    if isinstance(inner, str):
+        return sum(isinstance(text, str) and is_of_server(text) for text in values) > 1
+    return isinstance(inner, list)
 
 
 @dataclass

@@ -81,7 +81,9 @@ _LEVELS = (
     "LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "STATEMENT", "DETAIL", "HINT",
     "CONTEXT", "QUERY", "LOCATION", "BACKTRACE", *(f"DEBUG{level}" for level in range(1, 6)),
 )  # fmt: skip
-_LEVEL = re.compile(r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement): ")
+_LEVEL = re.compile(
+    r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement|duration): |[^\W\d_]+\d? ?:  "
+)
 _LONGEST_PREFIX = 60
 
 
@@ -157,6 +159,12 @@ class Prefixes:
         self._others = others
         self._levels = levels() if others else frozenset()
 
+    @property
+    def has_time(self) -> bool:
+        """Whether it says when an entry was written."""
+        groups = {} if self._current is None else self._current.groupindex
+        return "time" in groups or "seconds" in groups
+
     def match(self, line: str) -> re.Match[str] | None:
         """The prefix, severity and message of a line that begins an entry; None: it does not."""
         match = None if self._current is None else self._current.match(line)
@@ -226,5 +234,10 @@ def _usual() -> tuple[re.Pattern[str], ...]:
 
 
 def beginning_of(line: str) -> str:
-    """Of a line what may be its prefix: values of users come after it."""
-    return _LEVEL.split(line, maxsplit=1)[0][:_LONGEST_PREFIX].rstrip()
+    """Of a line what may be its prefix: values of users come after it. Of one without a severity,
+    which may be values alone, how it looks: letters as x, digits as 9."""
+    parts = _LEVEL.split(line, maxsplit=1)
+    beginning = parts[0][:_LONGEST_PREFIX].rstrip()
+    if len(parts) > 1:
+        return beginning
+    return "".join("9" if sign.isdigit() else "x" if sign.isalpha() else sign for sign in beginning)

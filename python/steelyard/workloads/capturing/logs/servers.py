@@ -5,8 +5,10 @@ Processes of two servers have the same numbers, so that their sessions cannot be
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ Source = tuple[tuple[str, str], ...]
 """Where a line is from: a server, pod or host, and what it is in, each after the name of its key.
 Empty: nothing says it."""
 
-_STREAM = "logStreamName"
+_STREAM, _SOURCE = "logStreamName", "source"
 _KEYS = (
     ("logging_pod",),  # CloudNativePG
     ("kubernetes.pod_name", "kubernetes.namespace_name", "kubernetes.pod_namespace"),  # Fluent Bit
@@ -27,26 +29,67 @@ _KEYS = (
     ("resource.labels.pod_name", "resource.labels.namespace_name", "resource.labels.cluster_name"),
     ("resource.labels.instance_id",),
     (_STREAM,),  # CloudWatch
+    ("logStream",),  # and its subscriptions
     ("resourceId",),  # Azure
+    ("kubernetes.pod", "kubernetes.namespace"),
     ("container_name",),
+    ("container.name", "host.name"),  # Filebeat, of Docker
     ("CONTAINER_NAME", "_HOSTNAME"),
     ("_SYSTEMD_UNIT", "_HOSTNAME"),
     ("_HOSTNAME",),
+    ("container_id",),  # Vector
+    ("container.id",),
+    ("attrs.tag",),  # Docker, by --log-opt tag
     ("host.name",),
+    ("host.hostname",),  # Logstash
     ("host",),
     ("hostname",),
+    (_SOURCE,),  # Graylog
 )
-"""Of the first of these whose first key is there, the others are parts of the name."""
-_PATHS = tuple(tuple((key, tuple(key.split("."))) for key in keys) for keys in _KEYS)
+"""Of the first of these whose first key is there, the others are parts of the name. Shippers write
+objects in objects, or their keys as one: "kubernetes.pod_name"."""
+_STREAMS = (_STREAM, "logStream")
+_NO_HOST = re.compile(r"std(?:out|err)|.*[/\\\s]", re.DOTALL)
+"""What programs besides Graylog put there: a stream, a file, words."""
 _NUMBER = re.compile(r"\.\d+$")
+_Path = tuple[str, ...]
+
+
+def _paths(key: str) -> Iterator[tuple[str, _Path]]:
+    """The ways in which a key may be written, each with its path as jq has it."""
+    first, *parts = key.split(".")
+    for joined in itertools.product((False, True), repeat=len(parts)):
+        path = [first]
+        for part, is_joined in zip(parts, joined, strict=True):
+            if is_joined:
+                path[-1] += f".{part}"
+            else:
+                path.append(part)
+        words = (json.dumps([word]) if "." in word else f".{word}" for word in path)
+        yield "".join(words).removeprefix("."), tuple(path)
+
+
+_PATHS = tuple(tuple(tuple(_paths(key)) for key in keys) for keys in _KEYS)
 
 
 def source_of(envelope: Mapping[str, Any]) -> Source:
     """Where the line in an envelope is from."""
-    for paths in _PATHS:
-        if paths[0][1][0] in envelope and _text(envelope, paths[0][1]):
-            return tuple((key, text) for key, path in paths if (text := _text(envelope, path)))
+    for first, *others in _PATHS:
+        if (own := _named(envelope, first)) is not None:
+            parts = (_named(envelope, paths) for paths in others)
+            return (own, *(part for part in parts if part is not None))
     return ()
+
+
+def _named(
+    envelope: Mapping[str, Any], paths: Iterable[tuple[str, _Path]]
+) -> tuple[str, str] | None:
+    for name, path in paths:
+        if path[0] not in envelope or not (text := _text(envelope, path)):
+            continue
+        if name != _SOURCE or _NO_HOST.match(text) is None:
+            return name, text
+    return None
 
 
 def _text(value: Any, path: Iterable[str]) -> str:
@@ -96,7 +139,7 @@ def _difference(source: Source, other: Source) -> tuple[str, str, str] | None:
     values = dict(other)
     for key, text in source:
         theirs = values.get(key, text)
-        if theirs != text and not (key == _STREAM and _stem(theirs) == _stem(text)):
+        if theirs != text and not (key in _STREAMS and _stem(theirs) == _stem(text)):
             return key, text, theirs
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -107,11 +107,16 @@ class _Reader:
         self._begun = False
         """Whether a line came that is none of an entry that began before the file."""
         self._has_tabs = False
+        self._lost = set[tuple[str, int]]()
+        """Of entries whose first lines may come yet."""
 
     def ready(self, behind: int) -> Iterator[LogEntry]:
         """Entries that no DETAIL will find any more."""
         while len(self._latest) > behind:
-            yield self._latest.popleft()
+            entry = self._latest.popleft()
+            if entry.lost:
+                self._lost.discard(_second(entry))
+            yield entry
 
     def take(self, entry: LogEntry) -> None:
         """An entry of another format."""
@@ -173,51 +178,91 @@ class _Reader:
         label = english_words().get(fields["severity"], fields["severity"])
         first = fields["message"]
         number = number_of(fields.get("number", "")) or block.line.number
-        if label in _OTHER_DETAILS:
-            self._complete(session, number)
-            return
-        if (name := _DETAILS.get(label)) is not None:
-            self._complete(session, number, block, **{name: "\n".join([first, *block.more])})
+        if label in _OTHER_DETAILS or label in _DETAILS:
+            name = _DETAILS.get(label)
+            texts = {} if name is None else {name: "\n".join([first, *block.more])}
+            self._complete(session, number, block, texts, step=1 if fields.get("number") else 0)
             return
         message = "\n".join([_without_sqlstate(first), *block.more])
         stamp, seconds = fields.get("time", ""), fields.get("seconds", "")
         self._append(
-            LogEntry(
-                session=session,
-                seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
-                severity=fields["severity"],
-                message=message,
-                detail="",
-                user=fields.get("user", ""),
-                database=fields.get("database", ""),
-                application=fields.get("application", ""),
-                vxid=fields.get("vxid", ""),
-                of_worker=bool(fields.get("leader")) or fields.get("backend") == WORKER,
-                whole=block.whole,
-                exact=_is_exact(stamp, seconds, block.line),
-                zone=zone_of(stamp),
-                doubtful=block.doubtful,
-                number=number,
+            self._with_lost(
+                LogEntry(
+                    session=session,
+                    seconds=float(seconds) if seconds else seconds_of(stamp) or block.line.seconds,
+                    severity=fields["severity"],
+                    message=message,
+                    detail="",
+                    user=fields.get("user", ""),
+                    database=fields.get("database", ""),
+                    application=fields.get("application", ""),
+                    vxid=fields.get("vxid", ""),
+                    of_worker=bool(fields.get("leader")) or fields.get("backend") == WORKER,
+                    whole=block.whole,
+                    exact=_is_exact(stamp, seconds, block.line),
+                    zone=zone_of(stamp),
+                    doubtful=block.doubtful,
+                    number=number,
+                )
             )
         )
 
     def _complete(
-        self, session: str, number: int, block: _Block | None = None, **texts: Any
+        self, session: str, number: int, block: _Block, texts: Mapping[str, Any], *, step: int
     ) -> None:
-        """Add what belongs to the latest entry of a session; without a block its number alone."""
-        latest = self._latest
+        """Add what belongs to the latest entry of a session, or a lost one: by its number, or as
+        one that it has not. `step`: how much higher it is numbered than the line before it."""
+        latest, is_whole = self._latest, block.whole or not texts
         for index in range(len(latest) - 1, -1, -1):
             entry = latest[index]
-            if entry.session == session and not entry.other_format:
-                latest[index] = replace(
-                    entry,
-                    whole=entry.whole and (block is None or block.whole),
-                    doubtful=entry.doubtful or (block is not None and block.doubtful),
-                    number=number or entry.number,
-                    numbers=entry.numbers + (number > entry.number > 0),
-                    **texts,
-                )
-                return
+            if entry.session != session or entry.other_format:
+                continue
+            if number and entry.number and number - entry.number not in (0, step):
+                continue
+            if any(getattr(entry, name) for name in texts):
+                latest[index] = replace(entry, whole=False)  # either of both may be its own
+                break
+            if not is_whole:
+                self._lost.discard(_second(entry))
+            latest[index] = replace(
+                entry,
+                whole=entry.whole and is_whole,
+                doubtful=entry.doubtful or (bool(texts) and block.doubtful),
+                loose=entry.loose or (bool(texts) and not number),
+                number=number or entry.number,
+                numbers=entry.numbers + (number > entry.number > 0),
+                **texts,
+            )
+            return
+        if texts or number:
+            lost = LogEntry(session, 0.0, "LOG", "", "", whole=False, number=number, lost=True)
+            self._append(replace(lost, doubtful=block.doubtful, **texts))
+            if is_whole and number and step:
+                self._lost.add(_second(lost))
+
+    def _with_lost(self, entry: LogEntry) -> LogEntry:
+        """The entry with what came before it though it is numbered behind it: what exports a log
+        may write lines of one time in any order."""
+        place = entry.session, entry.number + 1
+        if place not in self._lost:
+            return entry
+        self._lost.remove(place)
+        lost = next(each for each in self._latest if each.lost and _second(each) == place)
+        self._latest.remove(lost)
+        return replace(
+            entry,
+            detail=lost.detail,
+            statement=lost.statement,
+            context=lost.context,
+            doubtful=entry.doubtful or lost.doubtful,
+            number=lost.number,
+            numbers=entry.numbers + lost.numbers,
+        )
+
+
+def _second(lost: LogEntry) -> tuple[str, int]:
+    """Session and number of the first line that is there of a lost entry."""
+    return lost.session, lost.number - lost.numbers + 1
 
 
 def _is_exact(stamp: str, seconds: str, line: LogLine) -> bool:

@@ -8,15 +8,18 @@ can be told from text that looks so.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.clock import ANY_YEAR
 from steelyard.workloads.capturing.logs.entry import LogEntry, is_exact, seconds_of
 from steelyard.workloads.capturing.logs.other_lines import is_of_server
 from steelyard.workloads.capturing.logs.servers import LogServer, Source
 from steelyard.workloads.capturing.logs.stderr_log import LogLine
+from steelyard.workloads.capturing.memory import MOST_SESSIONS
 
 _TIME = (
     r"(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?"
@@ -43,13 +46,22 @@ _LAST_REPEATED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Other daemons (sysklogd, BSD's, syslog-ng), of the line before in the file."""
+_BLOB = re.compile(r"\[[\d.]+[KMGTPE]?B? blob data\]\s*$")
+"""journalctl, in place of a line with other control characters than a tab."""
+_HEAD = re.compile(rf"^(?:<\d+>1? ?)?{_TIME} ")
+"""Of a line of a program that is not read."""
+_JOURNALS = re.compile(r"-- .* --$")
+"""What journalctl writes of its own: -- Boot 3f2a --"""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_BEHIND = 64
+_LATER_S, _LATER_LINES = 30.0, 10_000
+"""So long after its last line, or so many lines, a message does not go on any more."""
 _TAB, _FEED = "#011", "#012"
 _LEADING = re.compile(r"(?:#011)+")
 _ESCAPED = re.compile(r"#(?P<octal>0[0-3][0-7]|177)(?P<more>[0-9a-fA-F]*)(?P<word>\w?)")
 _SPACES = {"011": "\t", "013": "\v", "014": "\f", "015": "\r"}
 _COLOUR_DIGITS = (6, 8)
+_HEAD_OF_AWK = "^(<[0-9]+>1? ?)?([A-Z][a-z][a-z] [ 0-9]|[0-9-]+T)[0-9]"
+_SPECIAL = re.compile(r"[][/\\.*+?(){}|^$]")
 Begins = Callable[[str], "re.Match[str] | None"]
 """The match of a text that begins an entry; it has a group `message`."""
 
@@ -149,12 +161,24 @@ class _Message:
     """What a process has written under one number."""
 
     number: str
+    seconds: float = 0.0
+    place: int = 0
+    """When its last line was written, and which of the server's lines it is."""
+    ended: bool = False
+    """Whether no other line is of it."""
     parts: int = 0
     whole: bool = True
     """Whether none of its parts is missing: daemons drop what comes too fast."""
     lines: list[LogLine] = field(default_factory=list)
+    width: int = 0
+    """Of syslog's head of its last line."""
     last: re.Match[str] | None = None
     """Of its last line, as syslog has it; None: of one that goes on without syslog's head."""
+
+
+def _width(match: re.Match[str]) -> int:
+    """Of syslog's head, before PostgreSQL's number or its text."""
+    return match.start("text") if match["number"] is None else match.start("number") - 1
 
 
 def _source(match: re.Match[str]) -> Source:
@@ -169,10 +193,11 @@ def _source(match: re.Match[str]) -> Source:
 
 
 def _selection(key: str, text: str) -> str:
+    """What writes the lines of one server, and those without syslog's head that go on in them."""
     if key == "colour":
         return f"grep -F '[{text}]' LOG > NEW writes those of one."
-    end = " " if key == "host" else "[[ ]"
-    return f"grep ' {text}{end}' LOG > NEW writes those of one."
+    name = _SPECIAL.sub(r"\\\g<0>", text) + (" " if key == "host" else "[[ ]")
+    return f"awk '/{_HEAD_OF_AWK}/{{k=/ {name}/}} k' LOG > NEW writes those of one."
 
 
 def syslog_lines(
@@ -184,7 +209,7 @@ def syslog_lines(
     PostgreSQL cuts at line feeds, after which it writes a tab or a prefix, and long lines between
     words (write_syslog in elog.c): any other part goes on in the line before it.
 
-    UsageError: there are statements of several servers.
+    UsageError: there are statements of several servers, or journalctl left out lines.
     """
     reader = _Reader(form, begins, LogServer(path, _selection))
     for raw in file:
@@ -196,16 +221,31 @@ class _Reader:
     def __init__(self, form: SyslogForm, begins: Begins, server: LogServer) -> None:
         self._form, self._begins, self._server = form, begins, server
         self._messages: dict[str, _Message] = {}
+        """The latest one of each process."""
+        self._waiting = deque[_Message]()
+        """Those that may go on, and behind them those that have ended: their order is that of
+        their beginnings, for another process may have ended the server before one says more."""
+        self._place = 0
         self._latest: _Message | None = None
         """Of the line before, which others without syslog's head go on."""
+        self._begun = False
+        """Whether a line came that is none of an entry that began before the file."""
 
     def read(self, raw: str) -> Iterator[LogLine | LogEntry]:
         match = _matched(raw)
+        self._begun = self._begun or match is not None
         is_server = match is not None and _is_server(match, self._form.numbered, self._form.names)
         if not is_server and (again := _LAST_REPEATED.match(raw)) is not None:
             yield from self._repeat(self._latest, again["times"], again["time"])
         elif match is None:
-            self._go_on(raw)
+            yield from self._go_on(raw)
+        elif match["name"] in self._form.names and _BLOB.match(raw, _width(match)) is not None:
+            raise UsageError(
+                f'could not read log "{self._server.path}": journalctl left out lines of the '
+                "server that have control characters",
+                detail=f"It wrote: {raw[_width(match) :].strip()}",
+                hint="journalctl --all writes them.",
+            )
         elif not is_server or not self._server.takes(_source(match), match["text"]):
             self._latest = None
         else:
@@ -235,13 +275,16 @@ class _Reader:
         """A line of the server's, at a time."""
         process, text = match["process"], match["text"]
         message = self._messages.get(process)
-        if message is None or self._is_next(message, match):
+        if message is None or message.ended or self._is_next(message, match):
             if message is not None:
-                yield from self._lines(self._messages.pop(process))
-            while len(self._messages) > _BEHIND:
-                yield from self._lines(self._messages.pop(next(iter(self._messages))))
+                self._messages.pop(process).ended = True
+            if len(self._messages) > MOST_SESSIONS:
+                del self._messages[next(iter(self._messages))]
             message = self._messages[process] = _Message(match["number"] or "")
-        self._latest, message.last = message, match
+            self._waiting.append(message)
+        self._place += 1
+        message.seconds, message.place = seconds, self._place
+        self._latest, message.last, message.width = message, match, _width(match)
         message.parts += 1
         if match["part"] is not None:
             message.whole = message.whole and int(match["part"]) == message.parts
@@ -253,6 +296,18 @@ class _Reader:
                 before = message.lines.pop()
                 line = replace(line, text=before.text + piece)
             message.lines.append(line)
+        yield from self._ended(seconds)
+
+    def _ended(self, seconds: float) -> Iterator[LogLine | LogEntry]:
+        """Of the messages that have ended before all that may go on."""
+        while self._waiting:
+            first = self._waiting[0]
+            is_old = abs(seconds - first.seconds) > _LATER_S
+            if not (first.ended or is_old or self._place - first.place > _LATER_LINES):
+                return
+            first.ended = True
+            yield from self._lines(self._waiting.popleft())
+            first.lines = []
 
     def _is_next(self, message: _Message, match: re.Match[str]) -> bool:
         if self._form.numbered:
@@ -262,19 +317,37 @@ class _Reader:
     def _is_line(self, text: str) -> bool:
         return text.startswith(("\t", "#011")) or self._begins(text) is not None
 
-    def _go_on(self, raw: str) -> None:
+    def _go_on(self, raw: str) -> Iterator[LogEntry]:
         """A line of the file without syslog's head: of a message that was neither split nor
         escaped, or another program's."""
-        text = raw.removesuffix("\n").removesuffix("\r")
-        if self._latest is None or not (text.startswith("\t") or self._begins(text)):
+        text = self._tail(raw.removesuffix("\n").removesuffix("\r"))
+        if not self._begun and raw.lstrip(" ").startswith("\t"):
+            self._begun = True
+            yield LogEntry("", 0.0, "LOG", "", "", whole=False)
+        if text is None and _HEAD.match(raw) is not None:
+            self._latest = None
+        elif text is None and self._latest is not None and _JOURNALS.match(raw) is None:
+            self._latest.whole = False
+        if text is None or self._latest is None:
             return
         self._latest.last = None
         before = self._latest.lines[-1]
         self._latest.lines.append(replace(before, text=text, whole=raw.endswith("\n")))
 
+    def _tail(self, text: str) -> str | None:
+        """Such a line as the server wrote it; None: of what goes on in a statement it is none.
+
+        journalctl puts blanks before it, as wide as the head; what went through something else may
+        have lost tabs, or have others.
+        """
+        blanks = " " * (0 if self._latest is None else self._latest.width)
+        own = text.removeprefix(blanks)
+        is_own = not own.strip() or own.startswith("\t") or self._begins(own) is not None
+        return own if is_own else None
+
     def end(self) -> Iterator[LogLine | LogEntry]:
         """Of the messages that no line ended."""
-        for message in self._messages.values():
+        for message in self._waiting:
             yield from self._lines(message)
 
     def _lines(self, message: _Message) -> Iterator[LogLine | LogEntry]:
