@@ -33,6 +33,15 @@ class SteelyardError(Exception):
         self.hint = hint
         super().__init__(self.primary)
 
+    @property
+    def hint(self) -> str | None:
+        """Advice, perhaps of a server: it is redacted whenever it is given."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self._hint = None if hint is None else redacted(hint)
+
     def lines(self) -> list[str]:
         """The error as a terminal shows it: `error:` line, then DETAIL and HINT where present."""
         lines = [f"error: {self.primary}"]

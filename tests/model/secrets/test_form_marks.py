@@ -9,13 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.secrets.test_built_texts import FORMATTED, JOINED, VARIABLES
 from model.secrets.test_forms import EVERY, HARMLESS
 from model.secrets.test_server_quotes import QUOTES
 from model.secrets.test_written_rows import COPIED, KNOWN, LISTED, POSITIONAL
 from steelyard.model.secrets.forms import _FORMS, redact_forms
 from steelyard.model.secrets.redaction import _folded
 
-TEXTS = [*EVERY, *HARMLESS, *LISTED, *POSITIONAL, *KNOWN, *COPIED, *(text for text, _ in QUOTES)]
+TEXTS = [
+    *EVERY,
+    *HARMLESS,
+    *LISTED,
+    *POSITIONAL,
+    *KNOWN,
+    *COPIED,
+    *FORMATTED,
+    *JOINED,
+    *VARIABLES,
+    *(text for text, _ in QUOTES),
+]
 
 
 def replacing(letter: str, other: str) -> Callable[[str], str]:

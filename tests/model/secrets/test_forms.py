@@ -47,6 +47,8 @@ VARIABLES = [
     f"PGPASSWORD=a\\\n{T} psql",
     f"--set 'arm.settings.my.password=a {T}'",
     *(f"{n}={T}" for n in ("dbpw", "REDIS_AUTH", "azure_key", "repo1-azure-key", "STRIPE_KEY")),
+    *(f"{n}={T}" for n in ("AES_KEY_HEX", "MASTER_KEY_OLD", "masterkey", "pass2", "STRIPE_KEY_2")),
+    *(f"{n} = '{T}'" for n in ("app.key1", "app.passkey", "password_check", "hmac_key_v2")),
     *(f"{n} = '{T}'" for n in ("WALG_LIBSODIUM_KEY", "principal_key", "x.principal_key")),
     f"os.environ['PGPASSWORD'] = '{T}'",
     f"curl -u a:{T} https://h",
@@ -153,6 +155,23 @@ CIPHERS = [
     f"INSERT INTO t VALUES (1, AES_ENCRYPT('a', \"{T}\")), (2, aes_encrypt('b', '{T}'))",
 ]
 CALLS = [
+    f"CALL mysql.rds_set_external_master ('h', 3306, 'repl', '{T}', 'mysql-bin.1', 107, 0)",
+    f"CALL mysql.rds_set_external_source_with_delay('h', 3306, 'repl', '{T}', 'f', 0, 0, 1)",
+    f"SELECT * FROM OPENROWSET('SQLNCLI', 'h';'sa';'{T}', 'SELECT 1')",
+    f"SELECT postgres_fdw_connect('h', 'u', '{T}')",
+    f"SELECT ai.set_openai_key('{T}')",
+    f'["password", "{T}"]',
+    f"SELECT f('app.token', '{T}'), 'search_path'",
+    f"SELECT sign('{{\"role\": \"x\"}}'::json, '{T}') AS t",
+    f"SELECT extensions.sign(row_to_json(r), '{T}', 'HS256') FROM r",
+    f"SELECT sign(json_build_object('a', 'b', 'c', 1), '{T}')",
+    f"SELECT * FROM VERIFY ('eyJ', '{T}')",
+    f"SELECT my.f(stripe_key => '{T}')",
+    f"SELECT pgsodium.create_key(name := 'x', raw_key := '{T}')",
+    f"SELECT f(jsonb_build_object('a', now(), 'stripe_key', '{T}')), hstore('azure_key', '{T}')",
+    f"CREATE SERVER s FOREIGN DATA WRAPPER w OPTIONS (host 'h', stripe_key '{T}')",
+    f"ALTER SERVER s OPTIONS (SET \"sa_key\" '{T}')",
+    f"CREATE USER MAPPING FOR postgres SERVER s OPTIONS (sa_key $${T}$$)",
     f"SELECT aws_commons.create_aws_credentials('AKIA', '{T}', '')",
     f"SELECT a, check_password('bob', $${T}$$) FROM u",
     f"CALL app.set_user_password(lower('bob'), E'{T}')",
@@ -212,6 +231,18 @@ HARMLESS = [
     "SELECT * FROM usertable WHERE ycsb_key = 'user' || :key",
     "SELECT 1 FROM f WHERE store_key = 5 AND customer_key = 'A' AND sort_key IN ('a')",
     "SELECT 1 FROM f WHERE t.key = 5 AND principal_key = 'A'",
+    "SELECT 1 FROM f WHERE sort_key_2 = 'A' AND principal_key_old = 'A' AND key1 = 'A'",
+    "SELECT sign('-5'), sign(a - '3'), verify('a'), design('a', 'b'), verify(a, $1)",
+    "CREATE SERVER s FOREIGN DATA WRAPPER w OPTIONS (partition_key 'x', store_key 'y')",
+    "SELECT jsonb_build_object('sort_key', 'x'), f(partition_key => 'x'), g(azure_key => k)",
+    "SELECT jsonb_build_object('a', 'b') FROM t WHERE azure_key IN ('a') AND options (azure_key)",
+    *(f'{n} = \'"tokens", "public"\'\n' for n in ("search_path", "temp_tablespaces")),
+    'SET search_path TO "$user", "secrets", "public"; ALTER ROLE a SET search_path = "secret", "b"',
+    "ALTER DATABASE d SET search_path TO 'app', 'secrets', 'public'",
+    '{"search_path": "\\"tokens\\", \\"public\\"", "a": ["b"]}',
+    'shared_preload_libraries = \'"credcheck", "secret", "auto_explain"\'',
+    "SELECT set_sort_key('x'), get_azure_key('x'), azure_key('x'), mysql.rds_kill(1, 'x')",
+    "SELECT * FROM OPENROWSET(BULK 'a.csv', FORMAT = 'CSV') AS x",
     "ALTER TABLE t ADD PRIMARY KEY (id), ADD FOREIGN KEY (b) REFERENCES u (id)",
     "Filter: (u.token = t.token)",
     "Hash Cond: (t.api_key = u.api_key)",
@@ -271,6 +302,15 @@ def test_a_secret_is_hidden_in_each_form(text: str, around: str) -> None:
 def test_an_ordinary_text_stays_whole(text: str, around: str) -> None:
     text = around.replace("{}", text)
     assert redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['"$user", "secrets", "public"', '"tokens", "public"', '"secret","b"', 'a, "credentials", "b"'],
+)
+def test_a_list_of_names_stays_whole_and_one_of_json_does_not(value: str) -> None:
+    assert redacted(value) == value
+    assert redacted(f"[{value}]") != f"[{value}]"
 
 
 NAMES = st.sampled_from(["password", "PGPASSWORD", "sslpassword", "my.api_token", "dbpw"])

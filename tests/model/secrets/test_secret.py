@@ -65,6 +65,19 @@ def test_equal_secrets_are_equal_and_a_text_is_none() -> None:
         *("anon.salt", "app.password_pepper", "hashids.salt", "orioledb.s3_accesskey"),
         *("http.curlopt_proxyuserpwd", "duckdb.motherduck_token", "vectorize.openai_key"),
         *("data_encryption_key_unwrap_command", "neon.pageserver_connstring", "pgsodium.key"),
+        *("app.aes_key_hex", "app.hmac_key_v2", "app.master_key_old", "app.key1", "vault.key_b64"),
+        *("AES_KEY_HEX", "MASTER_KEY_OLD", "jwt_key_v2_base64", "storage-key-secondary", "pw2"),
+        *("STRIPE_KEY_LIVE", "api_key_test", "apiKeyProd", "hmac_key2", "dbpass1", "db.token2"),
+        *(
+            "passkey",
+            "app.passkey",
+            "masterkey",
+            "PASSKEYS",
+            "app.masterkey_old",
+            "aeskey",
+            "pass2",
+        ),
+        *("password_current", "password_check", "password2", "passwd_new", "x.passwd_current"),
         *("report_password", "passphrase", "requirepass", "x.encryption_key", "--api-token"),
     ],
 )
@@ -100,6 +113,26 @@ def test_a_name_that_carries_a_secret_is_known_whatever_brought_it(name: str) ->
         *("pg_tde.wal_encrypt", "pg_tde.cipher", "supautils.reserved_roles", "salt_rounds"),
         *("credcheck.password_min_length", "credcheck.password_contain", "basalt", "no_salt"),
         *("timescaledb.passfile", "pgaudit.log_parameter", "cron.use_background_workers"),
+        *("primary_key_old", "sort_key_2", "cache_key_v2", "customer_key1", "key1", "key_old"),
+        *(
+            "key_column",
+            "public_key_b64",
+            "public_key_prod",
+            "tls.key2",
+            "ssl_key_test",
+            "keys_new",
+        ),
+        *("password_require_current", "old_passwords", "pgtle.enable_password_check"),
+        *(
+            "md5",
+            "sha256",
+            "passkey_count",
+            "monkey",
+            "turkey2",
+            "hotkey",
+            "master_key_id",
+            "auth0",
+        ),
         *("", "krb_server_keyfile", "default_password_lifetime", "token_timeout"),
     ],
 )
@@ -108,8 +141,18 @@ def test_a_rule_for_secrets_or_the_place_of_one_is_none(name: str) -> None:
 
 
 def test_the_key_of_some_owner_may_be_a_column_and_one_that_says_its_use_is_none() -> None:
-    columns = ("ycsb_key", "t.principal_key", "azure_key")
-    others = ("api_key", "vault.key", "AWS_SECRET_ACCESS_KEY", "password", "my.token", "key")
+    columns = ("ycsb_key", "t.principal_key", "azure_key", "azure_key_old", "t.principal_key2")
+    others = (
+        "aes_key_hex",
+        "passkey",
+        "app.key1",
+        "api_key",
+        "vault.key",
+        "AWS_SECRET_ACCESS_KEY",
+        "password",
+        "my.token",
+        "key",
+    )
     assert [name for name in (*columns, *others) if is_perhaps_a_column(name)] == [*columns]
 
 

@@ -40,11 +40,22 @@ QUOTES = [
         f"'dbo.u'. The duplicate key value is ({T}).",
         "The duplicate key value is (…",
     ),
+    (
+        "execute P0_1: INSERT INTO users (name, password) VALUES ($1, $2)\n"
+        f"DETAIL:  Parameters: $1 = 'bob', $2 = '{T}', $3 = NULL, $10 = 'a, $11 = ''{T}'''",
+        "DETAIL:  Parameters: $1 = '…', $2 = '…', $3 = NULL, $10 = '…'",
+    ),
+    (f"unnamed portal with parameters: $1 = NULL, $2 = '{T}'", "parameters: $1 = NULL, $2 = '…'"),
+    (f"DETAIL:  Parameter: $1 = 'a\n{T}...'\nx", "DETAIL:  Parameter: $1 = '…'\nx"),
+    (f"Query Parameters: $1 = 'a', $2 = '{T}", "Query Parameters: $1 = '…', $2 = '…'"),
 ]
 HARMLESS = [
     'ERROR:  syntax error at or near "FORM"\nLINE 1: SELECT a FORM t',
     'syntax error at or near ":"',
     'syntax error at or near "$1"',
+    "SELECT 1 FROM t WHERE a = $1 AND $1 = 'x'",
+    "Filter: ($1 = 'x'::text)",
+    "DETAIL:  parameters: $1 = NULL, $2 = NULL",
     "LINE 2: FROM t WHERE a = 1",
     "LINE 1: SELECT nosuch FROM t WHERE name = 'bob'",
     "check the manual for the right syntax to use near 'FORM t WHERE a = 1' at line 1",
@@ -72,7 +83,8 @@ def test_a_message_without_a_secret_stays(text: str) -> None:
     "piece",
     ["at or near \"'", 'at or near ""', "right syntax to use near '", "Duplicate entry '",
      "Unclosed quotation mark after the character string '", "LINE 2: '\n", "constraint 'token' ",
-     "Incorrect a value: '", "The duplicate key value is ("], 2,
+     "Incorrect a value: '", "The duplicate key value is (", ": $1 = ",
+     ": $1 = '", ": $1 = ''", ", $1 = ''"], 2,
 )  # fmt: skip
 def test_what_has_no_end_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
     shown = redacted(piece * 20_000)

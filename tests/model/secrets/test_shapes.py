@@ -82,6 +82,18 @@ TOKENS = [
     f"AGE-SECRET-KEY-1{cycled('ZQ7', 58)}",
     f"https://hooks.slack.com/services/T0/B0/{crypt(24)}",
     f"https://discord.com/api/webhooks/123/{crypt(60)}",
+    f"https://hooks.slack.com/triggers/T0/1/{crypt(24)}",
+    *(f"https://api.telegram.org/{kind}bot123456789:AA{crypt(33)}/x" for kind in ("", "file/")),
+    f"https://a.webhook.office.com/webhookb2/{crypt(36)}@{crypt(36)}/IncomingWebhook/{crypt(32)}",
+    f"https://outlook.office.com/webhook/{crypt(36)}",
+    f"https://hooks.zapier.com/hooks/catch/123/{crypt(8)}",
+    f"https://chat.example.org/hooks/{crypt(26)}",
+    f"https://example.org:8065/a/hooks/{crypt(9)}",
+    f"https://events.pagerduty.com/integration/{crypt(32)}/enqueue",
+    f'{{"routing_key": "{crypt(32)}"}}',
+    f'{{\\"routing_key\\":\\"{crypt(32)}\\"}}',
+    *(f"https://a.azurewebsites.net/api/x?{word}={crypt(10)}" for word in ("code", "b=1&sas")),
+    f"https://chat.googleapis.com/v1/spaces/A/messages?key={crypt(39)}",
 ]
 PLACES = [
     "INSERT INTO t VALUES (1, '{}', 'x')",
@@ -121,7 +133,10 @@ def test_a_secret_is_hidden_by_its_looks_at_no_name(secret: str, place: str) -> 
         "sk-frankfurt-database-07.example.org, xoxo-and-good-bye, task-force-of-the-sk-SK",
         "eyJ.a.b, a.b.c, v1.2.3-4-gabcdef0",
         "{SHA} is a hash, {SSHA} another",
-        "s3://bucket/a/b/c, https://hooks.slack.com/docs",
+        "s3://bucket/a/b/c, https://hooks.slack.com/docs, https://events.pagerduty.com/v2/enqueue",
+        "/etc/git/hooks/pre-receive-2, https://h/hooks/pre-commit, https://h/hooks/12, hooks/a1b2",
+        "https://h/x?code=404&key=customer_17&sas=none, exit code=12345678, at 12345678:AA",
+        '{"routing_key": "orders.created.v2"}, https://api.telegram.org/docs/bot',
         "AKIA is how keys begin; hf_hub, gh_api, SG.1",
     ],
 )
@@ -138,7 +153,9 @@ def test_it_is_the_same_twice(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["eyJ", "eyJaaaaaaaa.", "$2b$12$", "$argon2id$m=1,t=2", "pbkdf2_sha256$1$", "scrypt:a:", "sk-",
-     "SG.a", "$6$rounds=1$a", "{SSHA}", "/api/webhooks/1/", "$y$", "md5$", "0x0200", "xoxb-"],
+     "SG.a", "$6$rounds=1$a", "{SSHA}", "/api/webhooks/1/", "$y$", "md5$", "0x0200", "xoxb-",
+     "https://", "https://h/hooks/", "https://a/hooks/a/", "hooks/", "?code=", "&key=aaaaaaaaaa",
+     "office.com/webhook/", "1:AA", "12345678:AA", "routing_key: "],
 )  # fmt: skip
 def test_what_has_no_end_is_read_in_time_that_grows_with_its_length(piece: str) -> None:
     assert len(without_shapes(piece * 20_000)) <= len(piece * 20_000)

@@ -29,6 +29,13 @@ LISTED = [
     f"UPDATE u SET (password, name) = ('{T}', 'a') WHERE id = 1",
     f"UPDATE u SET (password, name) = ROW('{T}', 'a')",
     f"UPDATE u SET (password, name) = (SELECT '{T}', 'a')",
+    f"WITH v(id, password) AS (VALUES (1, '{T}')) INSERT INTO t SELECT * FROM v",
+    f"WITH v(id, password) AS NOT MATERIALIZED ( VALUES (1, '{T}'), (2, '{T}')) SELECT 1",
+    f"WITH v(secret) AS (SELECT '{T}') SELECT 1 FROM v",
+    f"CREATE VIEW v (id, password) AS SELECT 1, '{T}'",
+    f"INSERT INTO t SELECT * FROM (VALUES (1, '{T}'), (2, '{T}')) AS v(id, password)",
+    f"SELECT * FROM (VALUES ('bob', '{T}')) v (name, \"api_token\")",
+    f"SELECT f(d, k.v) FROM a, ( VALUES ('{T}') ) AS \"k\"(secret)",
 ]
 POSITIONAL = [
     f"INSERT INTO users VALUES (1, 'bob', '{T}')",
@@ -36,6 +43,7 @@ POSITIONAL = [
     f"INSERT INTO \"shop\".\"users\" VALUES (1, 'bob', '{T}');",
     f"INSERT INTO app_user SELECT 1, 'bob', '{T}'",
     f"INSERT INTO users (SELECT 1, 'bob', '{T}')",
+    f"INSERT INTO users SELECT * FROM (VALUES (1, 'bob', '{T}'), (2, 'ann', '{T}')) AS v",
     f'REPLACE INTO `app`.`Accounts` VALUES (1, "{T}")',
     f"INSERT INTO [dbo].[UserLogins] VALUES (1, N'{T}')",
     f"INSERT users VALUES (1, '{T}')",
@@ -82,6 +90,11 @@ HARMLESS = [
     "MERGE INTO t USING users ON 1 = 1 WHEN NOT MATCHED THEN INSERT VALUES (1, 'x')",
     "INSERT INTO users SELECT i, 'name' || i, i || '@' || 'example.org' FROM n",
     "UPDATE t SET (a, b) = ('x', 'y')",
+    "SELECT * FROM (VALUES ('bob', 'x')) AS v(name, city) WHERE 'y' = city",
+    "WITH v(id, name) AS (VALUES (1, 'x')) SELECT 1 FROM v",
+    "WITH v(id, password) AS (SELECT id, password FROM u) SELECT 1 FROM v WHERE a = 'x'",
+    "INSERT INTO products SELECT * FROM (VALUES (1, 'bob', 'x')) AS v",
+    "SELECT (SELECT 'x'), f(VALUES) FROM v(password)",
     "EXPLAIN (ANALYZE, BUFFERS) SELECT 'x'",
     "SELECT replace(a, 'x', 'y') FROM users WHERE b = 'z'",
     "insert the values ('x') into the form; users select 'y'",
@@ -145,6 +158,13 @@ ENDLESS = (
     ),
     *("(a, token) values (", "copy users from stdin;\n", "copy t (pw) from stdin;\na\t", "\n\\."),
     *("merge into ", "merge users ", "then insert values (", "then insert values ('a') "),
+    *(
+        "(values (",
+        "(values ('a')) v(pw",
+        "from (values (",
+        "(pw) as (values (",
+        "with k(pw) as ((",
+    ),
     *("alter table t add ", "(password /*", "insert into users values ('"),
 )
 

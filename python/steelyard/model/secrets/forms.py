@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from steelyard.model.secrets.built_texts import without_built, without_variables
 from steelyard.model.secrets.named_secrets import without_named
 from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
 from steelyard.model.secrets.secret_values import (
@@ -16,10 +17,12 @@ from steelyard.model.secrets.secret_values import (
     hide,
     literal_end,
     replace_behind,
+    without_later_literals,
     without_literals,
 )
 from steelyard.model.secrets.server_quotes import without_quotes
 from steelyard.model.secrets.written_rows import (
+    without_aliased_rows,
     without_copied_rows,
     without_listed_rows,
     without_positional_rows,
@@ -104,21 +107,26 @@ _PRIVATE_KEY = re.compile(
 _CIPHER = re.compile(
     r"\b(?:pgp_(?:sym|pub)_(?:en|de)crypt(?:_bytea)?|(?:(?:aes|des)_)?(?:en|de)crypt(?:_iv)?|crypt"
     r"|hmac|crypto_\w{1,40}|decryptbykeyauto\w{1,9}|account_add|validate_password_strength"
-    r"|table_import_from_s3|query_export_to_s3)"
+    r"|table_import_from_s3|query_export_to_s3|rds_set_external_\w{1,40}|postgres_fdw_connect"
+    r"|openrowset(?!\s{0,3}\(\s{0,9}bulk\b))"
     r"\s{0,3}(?=\()",
     re.IGNORECASE,
 )
 """Functions of pgcrypto, pgsodium, MySQL, SQL Server and Azure with a key or a password among their
-arguments, at no name; of aws_s3 too, which takes keys by their place."""
+arguments, at no name; of aws_s3, RDS and others too, which take logins by their place."""
 _PROCEDURE = re.compile(
     r"\bsp_(?:addlogin|password|add(?:linkedsrv|remote)login|setapprole|addapprole|approlepassword)"
     r"\b",
     re.IGNORECASE,
 )
 """Procedures of SQL Server with a password among their arguments, which stand in no parentheses."""
+_SIGNED = re.compile(r"(?<!\w)(?:sign|verify)\s{0,3}(?=\()", re.IGNORECASE)
+"""Of pgjwt: its first argument is what is signed, and the second one the key."""
 _ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
 _NO_TEXT = re.compile(r"[\w@.$-]{0,128}+")
 _COMMA = re.compile(rf"{GAP},")
+_SETS = re.compile(r"(?:\w{1,63}\.){0,2}(?:set|put|store|update|change|rotate)_", re.IGNORECASE)
+"""A function that takes the key of some owner."""
 _CALL = re.compile(r"(?<![\w.])[\w.]{1,200}+(?=\()")
 """A function, perhaps with its schema."""
 
@@ -198,6 +206,10 @@ def _without_ciphers(text: str) -> str:
     return replace_behind(_CIPHER, text, lambda match: without_literals(text, match.end()))
 
 
+def _without_keys_of_tokens(text: str) -> str:
+    return replace_behind(_SIGNED, text, lambda match: without_later_literals(text, match.end()))
+
+
 def _without_calls(text: str) -> str:
     """Likewise of functions whose names are secret."""
 
@@ -243,7 +255,9 @@ def _literal_argument(text: str, at: int) -> int | None:
 
 @lru_cache(maxsize=10_000)
 def _is_of_secrets(function: str) -> bool:
-    return is_secret(function) and not is_perhaps_a_column(function)
+    if not is_secret(function):
+        return False
+    return not is_perhaps_a_column(function) or _SETS.match(function) is not None
 
 
 def _without_options(text: str) -> str:
@@ -289,15 +303,25 @@ def _replacing(pattern: re.Pattern[str], after: str = "") -> Callable[[str], str
 
 
 _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
+    (("\\set", "-v", "--set", "--variable"), without_variables),
     (("://",), _without_access),
     (("jdbc:oracle",), _replacing(_ORACLE, "@")),
     (("sp_",), _without_arguments),
     (("identified",), _without_passwords_of_accounts),
     (("value", "select", "="), without_listed_rows),
+    (("values",), without_aliased_rows),
     (("insert", "replace"), without_positional_rows),
     (("copy",), without_copied_rows),
-    (("crypt", "hmac", "account_add", "password_strength", "_s3"), _without_ciphers),
+    (
+        (
+            *("crypt", "hmac", "account_add", "password_strength", "_s3", "rds_set_external"),
+            *("fdw_connect", "openrowset"),
+        ),
+        _without_ciphers,
+    ),
+    (("sign", "verify"), _without_keys_of_tokens),
     (("(",), _without_calls),
+    (("%", "||", "+", ","), without_built),
     (("",), without_quotes),
     (("",), without_named),
     (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.model.secrets.secret import (
@@ -21,6 +21,7 @@ from steelyard.model.secrets.secret import (
 from steelyard.model.secrets.secret_values import (
     GAP,
     Hidden,
+    OpenQuotes,
     bare_word,
     block_end,
     doubled_end,
@@ -90,6 +91,20 @@ _NO_SCALAR = re.compile(r"[{\[\r\n]|\Z|(?:null|true|false)\b")
 _IN_FLOW = re.compile(r"[{\[,][ \t]{0,50}$")
 _SCALAR_IN_FLOW = re.compile(r"[^,}\]\n]*+")
 _NAME_OF_SETTING = re.compile(r"\w[._]\w")
+_SET_TO_LIST = re.compile(
+    r"\b(?:search_path|\w{1,40}_(?:path|tablespaces|libraries|extensions|roles|schemas))"
+    r"[\"'`]{0,2}\s{0,9}(?:[=:]|\bto\b)[^;\n=]*\Z",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r'\s*+(?:(?:"[^"\n]*+"|[\w$]++)\s*+(?:,\s*+|\Z))++')
+"""Names of SQL with commas, and nothing else."""
+_LONGEST_LIST = 2000
+_OPEN_CLAUSE = re.compile(
+    r"\b(?:(?P<options>options)|(?:jsonb?_(?:build_)?object|hstore))\s{0,9}\("
+    r"(?:[^()]++|\([^()]*+\))*+\Z",
+    re.IGNORECASE,
+)
+"""What is open at a name: options of SQL, or a call that makes JSON of keys and values."""
 _DEFAULT = re.compile(r"default\b|\$\d|:\w", re.IGNORECASE)
 _OPTION = re.compile(r"[ \t]++")
 _BEHIND_CLOSED = re.compile(r"[\s,;:)\]}|.]|\Z")
@@ -102,30 +117,6 @@ def _names_secret(word: str) -> bool:
 
 def _is_secret(word: str) -> bool:
     return is_secret(_ESCAPED_LETTER.sub(lambda code: chr(int(code[1], 16)), word))
-
-
-@dataclass
-class _Quotes:
-    """Which quotes are open at a place, counted from the beginning of its line, of the text."""
-
-    text: str
-    at: int = 0
-    line: dict[str, int] = field(default_factory=lambda: {"'": 0, '"': 0})
-    whole: int = 0
-
-    def move(self, to: int) -> None:
-        """Further on in the text, never back."""
-        last = max(self.text.rfind("\n", self.at, to) + 1, self.at)
-        for quote in self.line:
-            before = 0 if last > self.at else self.line[quote]
-            self.line[quote] = before + self.text.count(quote, last, to)
-        self.whole += self.text.count("'", self.at, to)
-        self.at = to
-
-    @property
-    def in_literal(self) -> bool:
-        """Whether a literal of SQL is open, by the line or by the text: a log has apostrophes."""
-        return self.line["'"] % 2 == 1 or self.whole % 2 == 1
 
 
 @dataclass(frozen=True)
@@ -148,7 +139,7 @@ class _NameAt:
 def without_named(text: str) -> str:
     """The text with each value at a secret name replaced."""
     parts, copied, at = list[str](), 0, 0
-    sql, quotes = has_sql(text), _Quotes(text)
+    sql, quotes = has_sql(text), OpenQuotes(text)
     while (match := _NAME.search(text, at)) is not None:
         at = match.end()
         name = match[0]
@@ -164,7 +155,7 @@ def without_named(text: str) -> str:
     return "".join([*parts, text[copied:]])
 
 
-def _about(text: str, match: re.Match[str], quotes: _Quotes, *, sql: bool) -> _NameAt:
+def _about(text: str, match: re.Match[str], quotes: OpenQuotes, *, sql: bool) -> _NameAt:
     start, end = match.span()
     opening = _BEFORE.search(text[max(0, start - 12) : start])
     run = opening[0] if opening else ""
@@ -213,11 +204,27 @@ def _is_meant(name: _NameAt, operator: re.Match[str]) -> bool:
         return is_set and not is_method(name.name, name.text[operator.end() : operator.end() + 30])
     if not is_perhaps_a_column(name.name) or name.name.startswith("--"):
         return True
+    if _is_option_or_argument(name, operator):
+        return True
     spaced = name.text[name.end : name.end + 1].isspace()
     if name.sql:
         in_text = name.in_literal or name.in_double or name.name.isupper()
         return is_set and in_text and not spaced
     return is_set and not (spaced and follows_clause(name.before))
+
+
+def _is_option_or_argument(name: _NameAt, operator: re.Match[str]) -> bool:
+    """Whether it is an option of a server, an argument by its name or a key of JSON, with a literal
+    behind it: no columns are named so."""
+    text = name.text
+    if operator["assigned"]:
+        by_name = operator["assigned"].lstrip().startswith((":=", "=>"))
+        return by_name and literal_end(text, operator.end()) is not None
+    clause = _OPEN_CLAUSE.search(text[max(0, name.start - 300) : name.start])
+    if clause is None:
+        return False
+    is_option = clause["options"] is not None
+    return operator["none" if is_option else "call"] is not None
 
 
 def _in_tag(name: _NameAt) -> Hidden | None:
@@ -321,8 +328,17 @@ def _called(name: _NameAt, operator: re.Match[str]) -> Hidden | None:
     text, at = name.text, operator.end()
     if name.sql and text.startswith('"', at) and "." not in name.name:
         return None  # the next column of a list
+    if name.quoted and text.startswith(",", operator.start("call")) and _is_in_list(name):
+        return None
     end = literal_end(text, at)
     return None if end is None else hide(text, at, end)
+
+
+def _is_in_list(name: _NameAt) -> bool:
+    """Whether a quoted name is an element of the list that a setting is, as a schema may be."""
+    if _SET_TO_LIST.search(name.text[max(0, name.start - 300) : name.start]):
+        return True
+    return len(name.text) <= _LONGEST_LIST and _LIST.fullmatch(name.text) is not None
 
 
 def _worded(name: _NameAt, operator: re.Match[str]) -> Hidden | None:

@@ -21,10 +21,20 @@ finds nothing, is the last."""
 _HINTS = (
     *("pass", "pw", "secret", "token", "key", "cred", "conn", "command", "dsn", "jwt", "cookie"),
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
-    *("salt", "pepper", "curl ", "row contains", "copy ", "line "),
+    *("salt", "pepper", "curl ", "row contains", "copy ", "line ", ": $1 = "),
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),
     *("sp_", "bcp ", "osql ", "tsql ", "sqlplus", "sqlldr", "expdp", "impdp", "_s3"),
-    *("docker ", "podman ", "openssl", "crypt", "hmac", "account_add"),
+    *(
+        "docker ",
+        "podman ",
+        "openssl",
+        "crypt",
+        "hmac",
+        "account_add",
+        "verify",
+        "rds_set_external",
+    ),
+    "openrowset",
     *(
         "insert",
         "replace",

@@ -110,7 +110,7 @@ _ABOUT = frozenset(
         "age algorithm attempts authentication autogen bits cache check checks count current days "
         "dir directory enabled encryption expiration expire expired file files format history "
         "hours interval len length lifetime limit max method min minimum minutes ms name number "
-        "path plugin policy reload required rounds seconds size special strength supports "
+        "path plugin policy reload require required rounds seconds size special strength supports "
         "threshold time timeout ttl type upper users validation version warnings",
     )
 )
@@ -125,6 +125,15 @@ _RULES_OF = (
     "old_passwords",
 )
 """Modules whose settings are rules for passwords."""
+_VARIANT = re.compile(
+    r"v?\d+|hex|b(?:ase)?(?:32|58|64)(?:url)?|pem|raw|encoded|old|new|prev|previous|next|current"
+    r"|primary|secondary|backup|live|test|dev|stage|staging|prod|production"
+)
+"""Last words that say which of several secrets it is, or how it is written: `aes_key_hex`."""
+_COMPOUND = re.compile(
+    r"^(pass|master|aes|hmac|rsa|jwt|pgp|ssh|kms|kek|dek|sas|licen[cs]e|webhook)(keys?)$"
+)
+_NUMBER = re.compile(r"(?<=[a-z])\d+$")
 _LINES = re.compile(r".command$|conninfo$|passphrase|connstr|connectionstring|dsn$")
 
 
@@ -132,17 +141,40 @@ def is_secret(name: str) -> bool:
     """Whether a setting, a word of a connection string, a variable of an environment or an option
     of this name carries a secret, whatever extension or program it belongs to."""
     # Of a longer path, as arm.NAME.settings.x.y, what is before a setting's own name says nothing.
-    tail = ".".join(_decoded(name).split(".")[-2:])
-    parts = _words(tail)
-    if not parts or "_".join(parts).startswith(_RULES_OF) or parts[-1] in _ABOUT:
+    owner, _, own = ".".join(_decoded(name).split(".")[-2:]).rpartition(".")
+    words, of = _words(own), _words(owner)
+    if "_".join([*of, *words]).startswith(_RULES_OF):
+        return False
+    last = words[-1:]
+    if last and last[0] in _LAST and not _NO_LAST & {*of, *words[:-1]}:
+        return True
+    if last == ["command"] and len(of) + len(words) > 1:
+        return True
+    return _names_secret(of, words) or _names_secret(of, _without_variant(words))
+
+
+def _names_secret(of: list[str], words: list[str]) -> bool:
+    """Whether the words of a name, of what owner it is, name a password, a token or a key."""
+    parts = [*of, *words]
+    if not parts or parts[-1] in _ABOUT:
         return False
     if _CARRIES.search("".join(parts)) or _WORDS & {*parts} or _ENDS.search(parts[-1]):
         return True
-    if parts[-1] in ("key", "keys"):
-        return _is_secret_key({*parts[:-1]}, of_one=tail.lower().endswith((".key", ".keys")))
-    if parts[-1] == "command":
-        return len(parts) > 1
-    return parts[-1] in _LAST and not _NO_LAST & {*parts[:-1]}
+    is_key = parts[-1] in ("key", "keys")
+    return is_key and _is_secret_key({*parts[:-1]}, of_one=bool(of) and len(words) == 1)
+
+
+def _without_variant(words: list[str]) -> list[str]:
+    """Those of the secret of which a name is one of several: `passkey`, `key1`, `hmac_key_v2`."""
+    words = [*words]
+    while len(words) > 1 and _VARIANT.fullmatch(words[-1]):
+        words.pop()
+    if len(words) == 2 and words[1] == "check" and _CARRIES.search(words[0]):
+        words.pop()  # it is typed twice
+    if words:
+        words[-1] = _NUMBER.sub("", words[-1])
+        words[-1:] = _words(_COMPOUND.sub(r"\1_\2", words[-1]))
+    return words
 
 
 def _is_secret_key(owner: set[str], *, of_one: bool) -> bool:
@@ -157,7 +189,7 @@ def _is_secret_key(owner: set[str], *, of_one: bool) -> bool:
 def is_perhaps_a_column(name: str) -> bool:
     """Whether a secret name is known only as the key of some owner, as `azure_key` is: a column of
     a table may have such a name."""
-    words = _words(_decoded(name).rpartition(".")[2])
+    words = _without_variant(_words(_decoded(name).rpartition(".")[2]))
     if len(words) < 2 or words[-1] not in ("key", "keys") or _CARRIES.search("".join(words)):
         return False
     return not (_KEY_OF | _WORDS) & {*words}

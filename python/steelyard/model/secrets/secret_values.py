@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 
@@ -94,6 +94,30 @@ def hide(text: str, start: int, end: int) -> Hidden | None:
     if quote[-1] not in "\"'":
         quote = ""
     return Hidden(start, end, f"{quote}{LEFT_OUT}{quote}")
+
+
+@dataclass
+class OpenQuotes:
+    """Which quotes are open at a place, counted from the beginning of its line, of the text."""
+
+    text: str
+    at: int = 0
+    line: dict[str, int] = field(default_factory=lambda: {"'": 0, '"': 0})
+    whole: int = 0
+
+    def move(self, to: int) -> None:
+        """Further on in the text, never back."""
+        last = max(self.text.rfind("\n", self.at, to) + 1, self.at)
+        for quote in self.line:
+            before = 0 if last > self.at else self.line[quote]
+            self.line[quote] = before + self.text.count(quote, last, to)
+        self.whole += self.text.count("'", self.at, to)
+        self.at = to
+
+    @property
+    def in_literal(self) -> bool:
+        """Whether a literal of SQL is open, by the line or by the text: a log has apostrophes."""
+        return self.line["'"] % 2 == 1 or self.whole % 2 == 1
 
 
 Replace = Callable[[re.Match[str]], tuple[str, int] | None]
@@ -191,16 +215,27 @@ def block_end(text: str, at: int) -> int | None:
 
 def without_literals(text: str, at: int) -> tuple[str, int]:
     """Rows in parentheses without their literals, and where they end."""
+    return _without_literals(text, at, spared=0)
+
+
+def without_later_literals(text: str, at: int) -> tuple[str, int]:
+    """Arguments in parentheses without the literals behind the first one of them."""
+    return _without_literals(text, at, spared=1)
+
+
+def _without_literals(text: str, at: int, *, spared: int) -> tuple[str, int]:
     parts, depth = list[str](), 0
     while at < len(text):
         plain = _NO_LITERAL.match(text, at)
         end = plain.end() if plain else at
         if end == at and (literal := literal_end(text, at)) is not None:
-            hidden = hide(text, at, literal)
+            hidden = None if spared else hide(text, at, literal)
             parts.append(hidden.mark if hidden else text[at:literal])
             at = literal
             continue
         end = max(end, at + 1)
+        if spared and depth == 1 and "," in text[at:end]:
+            spared = 0
         parts.append(text[at:end])
         depth += {"(": 1, ")": -1}.get(text[at:end], 0)
         at = end

@@ -34,6 +34,11 @@ _DUPLICATE_KEY = re.compile(
     r"The duplicate key value is \()(?P<value>[^\n]*)(?P<after>)"
 )
 """Of SQL Server."""
+_PARAMETERS = re.compile(
+    r": (?=\$1 = )(?:(?:, )?\$\d{1,5} = (?:'(?:[^']++|'')*+(?:'|\Z)|NULL\b))++"
+)
+"""Of a statement, as PostgreSQL logs them in any language: of which columns, is not told."""
+_QUOTED = re.compile(r"'(?:[^']++|'')*+(?:'|\Z)")
 
 
 def without_quotes(text: str) -> str:
@@ -47,6 +52,8 @@ def without_quotes(text: str) -> str:
         text = _AT_COLUMN.sub(_without_value, text)
     if "duplicate key value is" in text:
         text = _DUPLICATE_KEY.sub(_without_value, text)
+    if ": $1 = " in text:
+        text = _PARAMETERS.sub(lambda run: _QUOTED.sub(f"'{LEFT_OUT}'", run[0]), text)
     if not any(mark in text for mark in ("COPY ", _FAILING, _KEY, "LINE ")):
         return text
     return "\n".join(map(_without_row, text.split("\n")))

@@ -16,6 +16,7 @@ for the marks of all kinds."""
 _CRYPT = r"[./0-9A-Za-z]"
 _WORD = r"(?<![A-Za-z0-9_-])"
 _END = r"(?![A-Za-z0-9])"
+_ESCAPED = r"\\{0,3}[\"']?"
 _SALT = r"[^\s$:'\"]{1,64}"
 
 _SHAPES: tuple[tuple[str, str], ...] = (
@@ -78,8 +79,26 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("sk-", rf"{_WORD}(sk-(?:proj|svcacct|admin|ant-\w{{1,8}}|or-v1)-)[\w-]{{20,}}"),
     ("SG.", rf"{_WORD}(SG\.)[\w-]{{16,}}\.[\w-]{{16,}}"),
     ("AGE-SECRET-KEY-1", r"(AGE-SECRET-KEY-1)[0-9A-Z]{20,}"),
-    ("hooks.slack.com/services/", r"(hooks\.slack\.com/services/)[\w/]{20,}"),
+    # In URLs that let in whoever knows them.
+    ("hooks.slack.com/", r"(hooks\.slack\.com/(?:services|workflows|triggers)/)[\w/]{20,}"),
     ("/api/webhooks/", r"(/api/webhooks/)\d{1,30}/[\w-]{20,}"),
+    ("office.com/webhook", r"(office\.com/webhook\w{0,3}/)[\w@/.-]{16,}"),
+    ("pagerduty.com/integration/", r"(pagerduty\.com/integration/)[\w-]{8,}"),
+    (":AA", r"(?<!\d)(\d{8,12}:AA)[\w-]{16,}"),
+    (
+        "/hooks/",
+        r"(https?://[^\s/'\"]{1,253}+/(?:[\w.-]{1,63}/){0,3}?hooks/(?:[\w-]{1,63}/){0,2}?)"
+        r"(?=[\w-]{0,63}\d)[\w-]{8,}",
+    ),
+    *(
+        (mark, rf"({re.escape(mark)})(?=[^\s&'\"]{{0,99}}\d)[^\s&'\"<>\\)]{{{shortest},}}")
+        for word, shortest in (("code", 8), ("sas", 8), ("key", 20))
+        for mark in (f"?{word}=", f"&{word}=")
+    ),
+    (
+        "routing_key",
+        rf"(routing_key{_ESCAPED}\s{{0,3}}[:=]\s{{0,3}}{_ESCAPED})[0-9A-Za-z]{{32}}{_END}",
+    ),
 )
 """What a text must hold, and the pattern, of whose match the group stays. The patterns are bounded,
 or begin where a word does, so that each is read in time linear in the length of the text."""

@@ -29,10 +29,17 @@ _ROWS = r"(?P<rows>values?\b(?=\s{0,20}(?:row\s{0,9})?\())"
 _QUERY = r"(?P<query>select\b)"
 _LISTED = re.compile(
     rf"{_COLUMNS}{GAP}{_OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
+    rf"(?:as{GAP}(?:(?:not\s{{1,9}})?materialized{GAP})?(?:\({GAP})?)?"
     rf"(?:{_ROWS}|{_QUERY}|=\s{{0,9}}(?:\(\s{{0,9}}(?P<inner>select\b)|(?:row\s{{0,9}})?(?=\()))",
     re.IGNORECASE,
 )
 """Columns in parentheses, and what stands for their values."""
+_ROWS_IN = re.compile(rf"\({GAP}values\b(?=\s{{0,20}}(?:row\s{{0,9}})?\()", re.IGNORECASE)
+_ALIASED = re.compile(rf"{GAP}\){GAP}(?:as\b{GAP})?{_PART}{GAP}{_COLUMNS}", re.IGNORECASE)
+"""Rows in parentheses, and what stands behind them where their columns are named there."""
+_MOST_OF_ROWS = 100_000
+"""Characters, and in all of them ten times as many."""
+_FROM_ROWS = re.compile(rf"{GAP}\({GAP}values\b", re.IGNORECASE)
 _POSITIONAL = re.compile(
     r"\b(?:insert|replace)\s{1,20}"
     r"(?:(?:low_priority|high_priority|delayed|ignore|or\s{1,9}\w{4,8})\s{1,9}){0,3}"
@@ -116,6 +123,25 @@ def without_listed_rows(text: str) -> str:
     return replace_behind(_LISTED, text, values)
 
 
+def without_aliased_rows(text: str) -> str:
+    """The text without the literals of rows whose columns are named behind them, one a secret."""
+    left = 10 * _MOST_OF_ROWS
+
+    def values(match: re.Match[str]) -> tuple[str, int] | None:
+        nonlocal left
+        start = match.end()
+        if left <= 0:
+            return None
+        hidden, length = without_literals(text[start : start + _MOST_OF_ROWS], 0)
+        left -= length
+        alias = _ALIASED.match(text, start + length)
+        if alias is None or not _name_secrets(alias["columns"].split(",")):
+            return None
+        return hidden, start + length
+
+    return replace_behind(_ROWS_IN, text, values)
+
+
 def without_positional_rows(text: str) -> str:
     """The text without those of rows one of whose columns, which are not named, may be secret."""
     tables = cache(partial(_tables, text))
@@ -184,6 +210,9 @@ def _without_selected(text: str, at: int, spared: _Spared = lambda *_: False) ->
         plain = _SELECTED.match(text, at)
         if plain is not None:
             if not depth and plain[0].lower() == "from":
+                if (rows := _FROM_ROWS.match(text, plain.end())) is not None:
+                    hidden_rows, end = without_literals(text, rows.end())
+                    return "".join([*parts, text[at : rows.end()], hidden_rows]), end
                 break
             parts.append(plain[0])
             at = plain.end()
