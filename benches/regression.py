@@ -83,7 +83,7 @@ def make_records(trees: Mapping[Path, Path], home: Path) -> dict[Path, Path]:
     records = {}
     for number, (python, tree) in enumerate(trees.items()):
         records[python] = home / f"record-{number}"
-        command = [python, "-c", MAKE_RECORD, tree / "benches", records[python]]
+        command: list[str | Path] = [python, "-c", MAKE_RECORD, tree / "benches", records[python]]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return records
 

@@ -129,7 +129,7 @@ def test_a_key_of_an_arm_that_a_search_leaves_out_is_refused(key: str) -> None:
     of_arm = replace(REQUEST, overrides=(f"{key}={value}",))
     with pytest.raises(UsageError, match=f'override "{key}" has no effect') as refused:
         search._study_without_arms(of_arm)
-    assert "--set control.KEY=VALUE" in (refused.value.hint or "")
+    assert "--set control.settings.NAME=VALUE" in (refused.value.hint or "")
     search._study_without_arms(replace(REQUEST, overrides=("control.settings.jit=off",)))
 
 

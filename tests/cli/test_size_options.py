@@ -21,6 +21,8 @@ from thinned import thinned
     ("words", "said"),
     [
         (("tune", "--memory", "8"), "--memory 8 has no unit: 8GB?"),
+        (("tune", "--memory", "8192"), "--memory 8192 has no unit: 8192MB, 8192GB?"),
+        (("tune", "--memory", "1023"), "--memory 1023 has no unit: 1023GB?"),
         (("tune", "--memory", "0.5"), "--memory 0.5 has no unit: 0.5GB?"),
         (("tune", "--data", "100"), "--data 100 has no unit: 100GB?"),
         (("tune", "--disk", "50"), "--disk 50 has no unit: 50GB?"),

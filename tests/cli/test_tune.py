@@ -105,3 +105,29 @@ def test_a_configuration_of_its_own_is_written_anew(steelyard: Steelyard, tmp_pa
         said = steelyard(*asked, memory)
         assert said.returncode == 0, said.stderr
         assert f"shared_buffers = '{pool}'" in (tmp_path / "tuned.conf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("of_data", "words", "said"),
+    [
+        ("16\n", (), "# ours for PostgreSQL 16."),
+        ("16\n", ("--version", "16"), "# ours for PostgreSQL 16."),
+        ("16\n", ("--version", "18"), '"data" holds data of PostgreSQL 16, and settings of 18.'),
+        ("nonsense\n", (), "# ours for PostgreSQL 18."),
+        (None, (), "# ours for PostgreSQL 18."),
+    ],
+)
+def test_settings_are_for_the_version_of_the_data_in_the_directory(
+    steelyard: Steelyard, tmp_path: Path, of_data: str | None, words: tuple[str, ...], said: str
+) -> None:
+    """io_workers, of 18, keeps a server of 16 from starting."""
+    data = tmp_path / "data"
+    data.mkdir()
+    if of_data is not None:
+        (data / "PG_VERSION").write_text(of_data)
+    sized = ("--memory", "64GB", "--processors", "32", "--format", "conf")
+    printed = steelyard("tune", "data", *sized, *words)
+    refused = said.startswith('"')
+    assert printed.returncode == (2 if refused else 0), printed.stderr
+    assert said in (printed.stderr if refused else printed.stdout.splitlines()[0])
+    assert ("io_workers" in printed.stdout) == (" 18." in said and not refused)

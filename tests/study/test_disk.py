@@ -17,7 +17,7 @@ from steelyard.study.read import read_study
         ("read_rate=125MB/s", "read_rate", 125 << 20),
         ("write_rate=125 MiB/s", "write_rate", 125 << 20),
         ("write_rate=64k", "write_rate", 64 << 10),
-        ("read_rate=131072", "read_rate", 131072),
+        ("read_rate=131072B", "read_rate", 131072),
     ],
 )
 def test_a_rate_is_read_with_its_unit(change: str, key: str, value: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.model.errors import StudyError
-from steelyard.study.change import renamed_keys
+from steelyard.study.earlier.renamed import renamed_keys
 from steelyard.study.read import read_study, write_study
 
 OLD = """

@@ -58,12 +58,32 @@ class SettingsPlace:
 
 
 @dataclass(frozen=True)
+class NamedFile:
+    """A configuration file that a user named: what no server of any build takes is refused there,
+    and not left out as of a server that ran with it."""
+
+    path: Path
+    names: frozenset[str]  # of the settings that are weighed as it says them
+
+
+@dataclass(frozen=True)
+class Overridden:
+    """A setting of a named file that another place says otherwise, which counts more."""
+
+    name: str
+    value: str = field(repr=False)  # of the file
+    by: str  # the place
+
+
+@dataclass(frozen=True)
 class ServerSettings:
     """The settings of the server that external data belonged to, as far as a copy can have them."""
 
     settings: Settings = field(repr=False)
     neutralised: tuple[Neutralised, ...] = ()
     missing: str = ""  # why they are not the server's, with what to type; "": they are
+    named: NamedFile | None = field(default=None, compare=False)
+    overridden: tuple[Overridden, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -98,11 +118,13 @@ class AcceptsSettings(Protocol):
     """An engine that can leave out of foreign settings what its build or this machine refuses."""
 
     def known(self, offered: ServerSettings) -> ServerSettings:
-        """The same, without what its programs refuse; what only a start shows is left."""
+        """The same, without what its programs refuse; what only a start shows is left. UsageError:
+        a name or value of a named file is mistyped."""
 
     def accepted(self, offered: ServerSettings, slot: Slot, report: Report) -> ServerSettings:
         """The same, without what was refused; found by a server that is made at a free slot and
-        removed. EngineError: it starts with none of them left out, and why."""
+        removed. UsageError as `known`; EngineError: it starts with none of them left out, and
+        why."""
 
 
 @runtime_checkable

@@ -31,7 +31,7 @@ from steelyard.record.totals import epochs_of, measured_slices
 from steelyard.record.turns.turn import TurnLine
 from steelyard.record.verdict import Verdict
 from steelyard.report.devices import device_rows, probed_rows
-from steelyard.study.change import renamed_keys
+from steelyard.study.earlier.renamed import renamed_keys
 from steelyard.wording.threats.threat import threat_of
 
 CountLatencies = Callable[[list[str], list[int]], list[int]]

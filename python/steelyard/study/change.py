@@ -1,7 +1,4 @@
-"""One change of a study: a key, its value, and the text that sets it on a command line.
-
-Holds which keys of a study had other names.
-"""
+"""One change of a study: a key, its value, and the text that sets it on a command line."""
 
 from __future__ import annotations
 
@@ -174,8 +171,11 @@ def apply_change(table: Table, override: str) -> None:
     if path[:2] == ["workload", "variables"] and len(path) > 2:
         target[path[-1]] = _variable_of(override)
         return
-    is_text = "settings" in path[:-1] or path[-1] in _TEXTS
-    target[path[-1]] = _value_of(override, is_text=is_text)
+    target[path[-1]] = (
+        _setting_of(override, path[-1])
+        if "settings" in path[:-1]
+        else _value_of(override, is_text=path[-1] in _TEXTS)
+    )
 
 
 def leave_overridden(table: Table, overrides: Iterable[str]) -> None:
@@ -338,6 +338,10 @@ _TEXTS = frozenset(
 )
 """Keys whose values are texts, whatever they look like: version 18.10 is not the number 18.1."""
 
+_IDENTIFIERS = frozenset({"search_path", "temp_tablespaces", "synchronous_standby_names"})
+"""Settings that are lists of identifiers, which quotes keep as they are written."""
+_FOLDED = re.compile(r"[a-z_$][a-z0-9_$]*|")
+
 
 def _value_of(override: str, *, is_text: bool) -> object:
     """Of a typed one a TOML value, else the text itself. Of a text, quotes and truth values alone
@@ -350,6 +354,16 @@ def _value_of(override: str, *, is_text: bool) -> object:
     except tomllib.TOMLDecodeError:
         return text
     return text if is_text and not isinstance(value, str | bool) else value
+
+
+def _setting_of(override: str, name: str) -> object:
+    """A server's setting. Of a list of identifiers the quotes of a single one are the server's,
+    which folds what has none, or cannot read it; around a list they are TOML's."""
+    value = _value_of(override, is_text=True)
+    typed = override.partition("=")[2].strip()
+    if isinstance(override, Change) or name not in _IDENTIFIERS or typed != f'"{value}"':
+        return value
+    return value if "," in typed or _FOLDED.fullmatch(typed[1:-1]) else typed
 
 
 def _variable_of(override: str) -> object:
@@ -365,33 +379,3 @@ def _variable_of(override: str) -> object:
 
 OF_EVERY_ARM = ("version", "directory", "wal_directory", "price")
 """Keys of an arm that an override sets in the control and every arm where it names none."""
-
-
-RENAMED = {"twice": "double_work", "stall_worth": "stall_share", "aside": "excluded"}
-"""Old key → new key. A study that a user writes is refused with the new one."""
-
-
-def renamed_keys(table: Table) -> Table:
-    """A study as TOML has it, or as JSON dumps it, with the new names of its keys.
-
-    Only weights and the workload had others; what else is named so, as a variable may be, stays.
-    """
-    renamed = {**table}
-    for key in ("control", "arm", "arms"):
-        match table.get(key):
-            case dict() as arm:
-                renamed[key] = _arm(arm)
-            case list() as arms:
-                renamed[key] = [_arm(arm) if isinstance(arm, dict) else arm for arm in arms]
-    if isinstance(workload := table.get("workload"), dict):
-        renamed["workload"] = _with_new_keys(workload)
-    return renamed
-
-
-def _arm(arm: Table) -> Table:
-    weight = arm.get("weight")
-    return {**arm, "weight": _with_new_keys(weight)} if isinstance(weight, dict) else {**arm}
-
-
-def _with_new_keys(table: Table) -> Table:
-    return {RENAMED.get(key, key): value for key, value in table.items()}

@@ -24,20 +24,19 @@ from steelyard.model.secrets.secret import is_secret
 from steelyard.study.arm import Level
 from steelyard.study.change import (
     OF_EVERY_ARM,
-    RENAMED,
     Table,
     apply_change,
     general_first,
     key_of,
     leave_overridden,
     quoting_hint,
-    renamed_keys,
     setting_name,
     spelling_free,
     stated_names,
     toml_key,
     toml_text,
 )
+from steelyard.study.earlier.renamed import RENAMED, renamed_keys
 from steelyard.study.factors import FactorError, with_cells
 from steelyard.study.naming import (
     answering_arms,

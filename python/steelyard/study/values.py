@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
 from math import isfinite
 from typing import Annotated, Self, get_args
@@ -22,6 +22,8 @@ from steelyard.model.price import ACCEPTED as PRICES
 from steelyard.model.price import parse_price
 from steelyard.model.units import (
     NS_PER_MS,
+    NS_PER_S,
+    NS_PER_US,
     format_duration,
     parse_bytes,
     parse_duration,
@@ -62,21 +64,34 @@ def _plain_types(annotation: object, metadata: Sequence[object] = ()) -> Iterato
         yield annotation
 
 
-def _duration(value: object) -> object:
+def _duration(value: object, info: ValidationInfo) -> object:
     if isinstance(value, bool):
         raise ValueError("accepted: 50ms, 90s, 2m, 1h 30m")
+    if isinstance(value, int) and value >= _FEWEST_NS and _by_people(info):
+        raise ValueError(f"{value} has no unit: {value}us, {value}ms, {value}s")
     return parse_duration(value) if isinstance(value, str) else value
 
 
-def _size(value: object) -> object:
+def _size(value: object, info: ValidationInfo) -> object:
     if isinstance(value, bool | float):
         raise ValueError("accepted: 64kB, 200MB, 1.5GB")
     size = parse_bytes(value) if isinstance(value, str) else value
     if isinstance(size, int) and 0 < size < _FEWEST_BYTES:
         raise ValueError(f"{size} has no unit: {size}MB, {size}GB")
+    bare = not isinstance(value, str) or value.strip()[-1:].isdecimal()
+    if bare and isinstance(size, int) and size > 0 and _by_people(info):
+        raise ValueError(f"{size} has no unit: {size}kB, {size}MB, or {size}B for bytes")
     return size
 
 
+def _by_people(info: ValidationInfo) -> bool:
+    """Whether people wrote it, who mean no bytes and no nanoseconds by a number alone; records of
+    earlier versions do."""
+    return (info.context or {}).get(BARE_SHARES) == ()
+
+
+_FEWEST_NS = 1000
+"""Fewer are refused whoever wrote them, by the bounds of each key."""
 _FEWEST_BYTES = 1024
 """Nobody means so few."""
 
@@ -88,7 +103,8 @@ def unless_none(value: object) -> object:
 
 BARE_SHARES = "bare shares"
 """In the context of validation, of a study that people wrote, who may mean 2 % by 0.02, or 0.02 %:
-the class of the numbers below 1 that are not refused. Without it none are."""
+the class of the numbers below 1 that are not refused. Without it none are. Where it is empty, sizes
+and durations have units, too."""
 AS_TOML = "as TOML"
 """In the context of a dump: what is said so that it has one meaning."""
 
@@ -110,6 +126,31 @@ def _percent_word(share: float, info: SerializationInfo) -> float | str:
     text = f"{100 * share:.12f}".rstrip("0").rstrip(".") + "%"
     written = (info.context or {}).get(AS_TOML) and parse_percent(text) == share
     return text if written else share
+
+
+def _duration_word(nanoseconds: int, info: SerializationInfo) -> int | str:
+    """`"2m"` in a study's file, where that reads back as the same number."""
+    return _in_unit(nanoseconds, _DURATIONS, parse_duration, info)
+
+
+def _size_word(size: int, info: SerializationInfo) -> int | str:
+    """`"2GB"` in a study's file."""
+    return _in_unit(size, _SIZES, parse_bytes, info)
+
+
+_DURATIONS = {"m": 60 * NS_PER_S, "s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US}
+_SIZES = {"GB": 1 << 30, "MB": 1 << 20, "kB": 1 << 10, "B": 1}
+
+
+def _in_unit(
+    number: int, units: Mapping[str, int], parse: Callable[[str], int], info: SerializationInfo
+) -> int | str:
+    """In the largest unit that it is a whole number of."""
+    unit = next((unit for unit, size in units.items() if number > 0 and not number % size), None)
+    if unit is None or not (info.context or {}).get(AS_TOML):
+        return number
+    text = f"{number // units[unit]}{unit}"
+    return text if parse(text) == number else number
 
 
 class WrittenFloat(float):
@@ -169,7 +210,9 @@ def _setting_word(name: str, value: object) -> str:
             f'"{name}.{next(iter(value), "...")}"'
         )
     if isinstance(value, bool):
-        return "on" if value else "off"
+        # One with a dot may be a script's own: current_setting('app.is_admin') = 'true'.
+        words = ("false", "true") if "." in name else ("off", "on")
+        return words[value]
     return value.text if isinstance(value, WrittenFloat) else str(value)
 
 
@@ -226,8 +269,10 @@ def at_least(duration: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Nanoseconds = Annotated[int, BeforeValidator(_duration)]
-Bytes = Annotated[int, BeforeValidator(_size)]
+Nanoseconds = Annotated[
+    int, BeforeValidator(_duration), PlainSerializer(_duration_word, when_used="json")
+]
+Bytes = Annotated[int, BeforeValidator(_size), PlainSerializer(_size_word, when_used="json")]
 Share = Annotated[
     float, BeforeValidator(_fraction), PlainSerializer(_percent_word, when_used="json")
 ]

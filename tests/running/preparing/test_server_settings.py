@@ -11,7 +11,7 @@ import pytest
 
 from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.engine import Engine, Settings, Slot
-from steelyard.engines.intake import Neutralised, Report, ServerSettings
+from steelyard.engines.intake import Neutralised, Overridden, Report, ServerSettings
 from steelyard.model.errors import StudyError
 from steelyard.model.threat import Threat
 from steelyard.model.units import parse_bytes
@@ -87,12 +87,13 @@ def lay(
     laboratory: Laboratory | None = None,
     builds: tuple[Build, Build] | None = None,
     notes: Notes | None = None,
+    overridden: tuple[Overridden, ...] = (),
 ) -> LaidSettings:
     study, same = study_of(*changes), Build()
     engines = dict(zip(("on", "off"), builds or (same, same), strict=True))
     laid = lay_settings(
         study,
-        ServerSettings(settings, missing=missing),
+        ServerSettings(settings, missing=missing, overridden=overridden),
         cast(Mapping[str, Engine], engines),
         laboratory or machine(),
         cast(Any, notes or Notes()),
@@ -197,6 +198,53 @@ def test_what_any_build_refuses_is_left_out_of_every_arm_and_a_build_is_tried_on
     same = Build()
     lay({"jit": "on"}, builds=(same, same))
     assert same.seen == ["/18"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([], ["type --set settings.work_mem=64MB --set settings.app.tint=VALUE",
+              "type --set settings.jit=off"]),
+        (["settings.work_mem=64MB"],
+         ["type --set settings.app.tint=VALUE", "type --set settings.jit=off"]),
+        (["settings.jit=off"], ["settings.work_mem=64MB --set settings.app.tint=VALUE"]),
+        (["settings.work_mem=1MB", "settings.app.tint=x", "control.settings.jit=on",
+          "arm.settings.jit=off"], []),
+    ],
+)  # fmt: skip
+def test_what_a_named_file_says_in_vain_is_doubted_until_the_study_says_it(
+    changes: list[str], said: list[str]
+) -> None:
+    overridden = (
+        Overridden("work_mem", "64MB", "the auto file"),
+        Overridden("app.tint", "S3cretTok", "the auto file"),
+        Overridden("jit", "off", "the line"),
+    )
+    settings = {"work_mem": "4MB", "app.tint": "y", "jit": "on"}
+    missing = lay(settings, *changes, overridden=overridden).missing
+    assert [text for text in said if text not in missing] == []
+    assert missing.count("says otherwise than --config") == len(said)
+    assert "S3cretTok" not in missing
+
+
+@pytest.mark.parametrize(
+    ("refused", "facts", "notes"),
+    [
+        ((), set(), []),
+        (("jit",), set(), ["left out of the server's settings: jit (refused)"]),
+        (("jit", "shared_buffers"),
+         {("shared_buffers", "64MB", "128MB", "the server's value was left out")},
+         ["left out of the server's settings: jit, shared_buffers (refused)"]),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named_and_no_default_of_the_server(
+    refused: tuple[str, ...], facts: set[tuple[str, ...]], notes: list[str]
+) -> None:
+    printed, build = Notes(), Build(refused=refused)
+    theirs = {"jit": "on", "shared_buffers": "64MB", "max_connections": "300"}
+    laid = lay(theirs, builds=(build, build), notes=printed)
+    assert {(one.name, one.theirs, one.used, one.why) for one in laid.replaced} == facts
+    assert printed.notes == notes
 
 
 def test_shared_buffers_that_two_servers_cannot_have_at_once_are_refused_with_what_to_type() -> (

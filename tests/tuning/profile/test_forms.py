@@ -9,10 +9,16 @@ from steelyard.tuning.profile.profile import make_profile
 from tuning.profile.accepting import ALLOWED, basis
 
 MADE = make_profile("ours", basis(), ALLOWED)
+BUILD = "PostgreSQL 16.14"
+
+
+def test_the_first_line_says_which_server_accepts_the_settings() -> None:
+    assert as_configuration(MADE, BUILD).startswith("# ours for PostgreSQL 16.14: ")
+    assert as_sql(MADE, BUILD).startswith("-- ours for PostgreSQL 16.14\n")
 
 
 def test_a_configuration_file_has_every_setting_with_its_reason() -> None:
-    lines = as_configuration(MADE).splitlines()
+    lines = as_configuration(MADE, BUILD).splitlines()
     read = dict(line.split(" = ") for line in lines if line and not line.startswith("#"))
     assert {name: value.strip("'") for name, value in read.items()} == MADE.settings
     assert all(len(line) <= 100 for line in lines)
@@ -20,7 +26,7 @@ def test_a_configuration_file_has_every_setting_with_its_reason() -> None:
 
 
 def test_sql_sets_all_and_names_what_waits_for_a_restart() -> None:
-    text = as_sql(MADE)
+    text = as_sql(MADE, BUILD)
     assert "ALTER SYSTEM SET shared_buffers = '4GB';" in text
     assert "SELECT pg_reload_conf();" in text
     waiting = text.splitlines()[-1]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 STUDY, VERSION = "tuning", "18"
 TRIALS = 16
 """Candidates of a search."""
-_OWN_CONFIGURATION = re.compile("# (ours|theirs|theirs-literal): ")
+_VERSION_OF_DATA = re.compile(r"[1-9][0-9](?:\.0)?|9\.[0-9]")
+_OWN_CONFIGURATION = re.compile("# (ours|theirs|theirs-literal)(?: for [^:\n]+)?: ")
 """What a configuration begins with that was written by this command."""
 
 
@@ -172,8 +173,7 @@ def _print(options: TuneOptions) -> None:
         data_bytes=size_option("--data", options.data),
         disk_bytes=size_option("--disk", options.disk),
     )
-    build = (options.version or VERSION, options.bindir, options.account)
-    profile, name = _propose(wish, options.directory, *build)
+    profile, name = _propose(wish, options)
     as_json, form = options.as_json, options.form or "text"
     text = json.dumps(profile.to_json()) + "\n" if as_json else _form(profile, form, name)
     if options.output is None:
@@ -197,23 +197,40 @@ def _require_replaceable(file: Path) -> None:
         )
 
 
-def _propose(
-    wish: ProfileRequest,
-    directory: Path | None,
-    version: str,
-    bindir: Path | None,
-    account: str | None,
-) -> tuple[TuningProfile, str]:
-    """The profile, and the build that it is for."""
+def _propose(wish: ProfileRequest, options: TuneOptions) -> tuple[TuningProfile, str]:
+    """The profile, and the build that it is for: one of the version that the data in DIR are of.
+    UsageError: another one was named."""
     from steelyard.engines.builds.same_builder import BuildRequest
     from steelyard.engines.cache import cache_root, open_cache
     from steelyard.tuning.profile.proposing import propose, read_allowed_settings
 
-    accepting = read_allowed_settings("postgres", BuildRequest(version, bindir), account)
+    directory, of_data = options.directory, _version_of_data(options.directory)
+    request = BuildRequest(options.version or of_data or VERSION, options.bindir)
+    accepting = read_allowed_settings("postgres", request, options.account)
+    if of_data and accepting.identity.version_number // 10000 != int(float(of_data)):
+        raise UsageError(
+            f'"{directory}" holds data of PostgreSQL {of_data}, and settings of '
+            f"{accepting.identity.version} may keep its server from starting",
+            hint="Name a build of that version, or, for one after an upgrade, the directory above, "
+            "which is on the same device as a rule.",
+        )
     another = wish.cap_bytes is not None or wish.processors is not None  # machine, perhaps
     location = directory or (None if another else open_cache().root)
     profile = propose(wish, accepting, location, cache_root())
     return profile, f"PostgreSQL {accepting.identity.version}"
+
+
+def _version_of_data(directory: Path | None) -> str:
+    """What a data directory of PostgreSQL says that it is of; empty: it is none, or says nothing
+    that can be read."""
+    from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
+
+    try:
+        file = None if directory is None else directory / "PG_VERSION"
+        text = "" if file is None else read_small(file, MOST_OF_LOCK).strip()
+    except (OSError, ValueError):
+        return ""
+    return text if _VERSION_OF_DATA.fullmatch(text) else ""
 
 
 def _form(profile: TuningProfile, form: own.Form, build: str) -> str:
@@ -223,4 +240,6 @@ def _form(profile: TuningProfile, form: own.Form, build: str) -> str:
 
     if form == "text":
         return "\n".join(profile_lines(profile, build, terminal_width())) + "\n"
-    return {"conf": as_configuration, "sql": as_sql, "arm": as_arm}[form](profile)
+    if form == "arm":
+        return as_arm(profile)
+    return (as_configuration if form == "conf" else as_sql)(profile, build)

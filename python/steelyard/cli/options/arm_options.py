@@ -5,6 +5,7 @@ configuration file, or a build), and those of `tune --ablate`.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,22 @@ def arm_changes(
                 changes.append(Change(f"{name}.name", names[name]))
             builds[name] = None
         else:
-            builds[name] = None if option is None else Path(option)
+            builds[name] = None if option is None else _directory(name, option)
     options = [option for option in (control, arm) if option is not None]
     if options and not any(builds.values()):
         return changes
     return changes + build_changes(study, builds["control"], builds["arm"], account)
+
+
+def _directory(name: str, option: str) -> Path:
+    """UsageError: it is a file, whose settings were surely meant."""
+    path = Path(option)
+    if not path.expanduser().is_file():
+        return path
+    raise UsageError(
+        f'"{option}" is a file, and --{name} without {CONF} names a directory of programs',
+        hint=f"To weigh the settings of it: --{name} {shlex.quote(CONF + option)}",
+    )
 
 
 def _names_of_files(files: Mapping[str, Path]) -> dict[str, str]:
@@ -98,14 +110,16 @@ def with_known_settings(
     changes: Sequence[str] = (),
 ) -> Study:
     """The study without settings of files that the builds of its arms refuse, which are said. What
-    `changes` say as they were typed is no file's: an arm refuses it. UsageError: what is left makes
-    the arms equal."""
+    `changes` say as they were typed is no file's: an arm refuses it. Above data of a server, what a
+    file does not mention is said, too. UsageError: a file has what is
+    mistyped, or what is left makes the arms equal."""
     settings = {study_arm.name: study_arm.settings for study_arm in study.every_arm}
     known = [*_known_of_files(study, control, arm, account, changes)]
     if not known:
         return study
     for each in known:
         _say_left_out(each.file, each.left_out)
+        _say_unmentioned(each)
         settings[each.arm] = each.settings
     first, *rest = (
         study_arm.model_copy(update={"settings": settings[study_arm.name]})
@@ -128,6 +142,34 @@ class _KnownOfFile:
     settings: dict[str, str]
     """With those that are no file's."""
     left_out: Sequence[Neutralised]
+    unmentioned: Sequence[str] = ()
+    """Settings of the data's server that the arm has, since nothing says them otherwise."""
+
+
+def _say_unmentioned(known: _KnownOfFile) -> None:
+    """A line that was deleted from a copy of the server's file has no effect."""
+    if known.unmentioned:
+        names = ", ".join(known.unmentioned)
+        say(
+            f"{known.file.name} does not mention what the data's server has, and the arm has it "
+            f"from there: {names}. For another value, PostgreSQL's default too: "
+            f"--set {known.place}.{known.unmentioned[0]}=VALUE"
+        )
+
+
+def _unmentioned(study: Study, arm: Arm, gone: Sequence[Neutralised]) -> list[str]:
+    """Settings of the data's server that neither the study nor an arm's file says; what was left
+    out of that is said already."""
+    source = study.source
+    if source is None or source.kind is None:
+        return []
+    from steelyard.engines.adapters import adapter
+    from steelyard.workloads.loading.imported_data import settings_place
+
+    offered = adapter(study.engine).read_server_settings(settings_place(source)).settings
+    stated = {name.lower() for name in (*study.settings, *arm.settings)}
+    stated |= {setting.what for setting in gone}
+    return [name for name in offered if name not in stated]
 
 
 def _known_of_files(
@@ -143,7 +185,7 @@ def _known_of_files(
         return
     from steelyard.engines.adapters import adapter
     from steelyard.engines.builds.same_builder import BuildRequest
-    from steelyard.engines.intake import AcceptsSettings, ServerSettings
+    from steelyard.engines.intake import AcceptsSettings, NamedFile, ServerSettings
 
     every = study.every_arm
     requests = [BuildRequest(study_arm.version, study_arm.bindir) for study_arm in every]
@@ -157,13 +199,15 @@ def _known_of_files(
             names = {setting_name(short_key(key)) for key in typed if key.startswith(f"{place}.")}
             own = {name: v for name, v in study_arm.settings.items() if name in names}
             of_file = {name: v for name, v in study_arm.settings.items() if name not in names}
-            accepted = engine.known(ServerSettings(of_file))
+            named = NamedFile(file, frozenset(of_file))
+            accepted = engine.known(ServerSettings(of_file, named=named))
             yield _KnownOfFile(
                 file=file,
                 arm=study_arm.name,
                 place=f"{place}.settings",
                 settings={**accepted.settings, **own},
                 left_out=accepted.neutralised,
+                unmentioned=_unmentioned(study, study_arm, accepted.neutralised),
             )
 
 
@@ -192,6 +236,9 @@ def with_known_changes(
         except SteelyardError:
             continue
         for each in every:
+            if (each.file, each.place) not in printed:
+                _say_unmentioned(each)
+            printed.add((each.file, each.place))
             new = [gone for gone in each.left_out if (each.file, gone.what) not in printed]
             printed |= {(each.file, gone.what) for gone in new}
             _say_left_out(each.file, new)

@@ -15,6 +15,9 @@ _BARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*")
 _MOST = 1e9
 """What a number of an option may be at the most: seconds of thirty years."""
 
+_MEGABYTES = 1024
+"""Who leaves out the unit of so large a number may mean these, too."""
+
 
 def finite(param: typer.CallbackParam, value: float | None) -> float | None:
     """The value of an option that is a number. UsageError: it is none ("nan"), or has no end."""
@@ -63,7 +66,10 @@ def size_option(option: str, text: str | None) -> int | None:
     """Bytes of `"512MB"`; None where the option was not given. UsageError: it is no size."""
     if text is None:
         return None
-    require_unit(option, text, "GB" if option != "--size" else "MB")
+    bare = _BARE.fullmatch(text)
+    many = bare is not None and float(bare[1]) >= _MEGABYTES
+    likely = ("MB",) if option == "--size" else ("MB", "GB") if many else ("GB",)
+    require_unit(option, text, *likely)
     try:
         return parse_bytes(text)
     except ValueError:

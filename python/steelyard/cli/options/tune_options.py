@@ -65,7 +65,8 @@ Servers = Annotated[
     int | None, typer.Option(min=1, help="Servers that stand here at once, and share; 1.")
 ]
 Version = Annotated[
-    str | None, typer.Option("--version", help="Of PostgreSQL, or an engine's name; 18.")
+    str | None,
+    typer.Option("--version", help="Of PostgreSQL, or an engine's name; that of DIR, or 18."),
 ]
 Bindir = Annotated[Path | None, typer.Option("--bindir", help="A build's programs instead.")]
 AsUser = Annotated[str | None, typer.Option("--as", metavar="USER", help="The servers' account.")]

@@ -178,8 +178,8 @@ def _study_without_arms(request: SearchRequest) -> Study:
         raise UsageError(
             f'override "{of_arms}" has no effect: a search weighs candidates of its own in place '
             "of the arms",
-            hint="What they are weighed against is the control: --set control.KEY=VALUE. What the "
-            "first candidate is: --profile, --work.",
+            hint="What they are weighed against is the control: --set control.settings.NAME=VALUE. "
+            "What the first candidate is: --profile, --work.",
         )
     if study.is_external:
         raise UsageError(

@@ -142,7 +142,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     raise UsageError(
         f'unrecognized setting: "{unknown[1]}"',
         detail=f"{name}: {unknown[0]}",
-        hint=nearest_hint(unknown[1], _setting_names(build, account)),
+        hint=nearest_hint(unknown[1], setting_types(build, account)),
     )
 
 
@@ -170,8 +170,10 @@ def read_preset(build: Build, account: Account, name: str, settings: Settings | 
     return output.split()[-1]
 
 
-def _setting_names(build: Build, account: Account) -> list[str]:
-    """The settings that a configuration file may hold, as the build lists them."""
+def setting_types(build: Build, account: Account) -> dict[str, str]:
+    """The settings that a configuration file may hold, as the build lists them: name → BOOLEAN,
+    INTEGER, REAL, STRING or ENUM."""
     command = [build.program("postgres"), "--describe-config"]
     _, output = run(account, command, environment=build.environment)
-    return [line.split("\t", 1)[0] for line in output.splitlines()]
+    columns = [line.split("\t") for line in output.splitlines()]
+    return {row[0]: row[3] for row in columns if len(row) > 3}

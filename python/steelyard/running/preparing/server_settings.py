@@ -7,13 +7,14 @@ be as it was there is listed: left out, or replaced.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from steelyard.engines.cache import require_room
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, NeedsMemory, shared_memory_bytes
 from steelyard.engines.engine import Engine
-from steelyard.engines.intake import AcceptsSettings, Neutralised, ServerSettings
+from steelyard.engines.intake import AcceptsSettings, Neutralised, Overridden, ServerSettings
 from steelyard.evaluation.threats.inspection import SettingsMissing
 from steelyard.model.errors import ServerError, StudyError
 from steelyard.model.units import whole_number
@@ -90,10 +91,12 @@ def lay_settings(
     offered = replace(offered, settings=_without(offered.settings, of_study))
     beneath = _without(source.beneath, of_study)
     _require_memory(study, offered, engines, laboratory, at_once)
+    theirs, missing = offered.settings, _missing(offered, of_study)
     for engine in {build.identity.bindir: build for build in engines.values()}.values():
         if isinstance(engine, AcceptsSettings):
             slot = laboratory.engines.slot(0)
             offered = engine.accepted(offered, slot, progress.stage)
+    _note_refused(theirs, offered, progress)
     offered = _without_huge_pages(offered, study, engines, laboratory, at_once)
     file = {**beneath, **offered.settings}
     connections = {} if _CONNECTIONS in of_study else _connections(study, file)
@@ -101,15 +104,37 @@ def lay_settings(
         file={**file, **connections},
         neutralised=offered.neutralised,
         replaced=(
-            *_defaults_replaced(beneath, offered, stated),
+            *_defaults_replaced(beneath, theirs, offered, stated),
             *_raised(offered.settings, connections),
             *stated,
         ),
-        missing=offered.missing,
+        missing=missing,
     )
     if laid.missing:  # before hours of copying
         progress.threat(threat_of(SettingsMissing(laid.missing)))
     return laid
+
+
+def _missing(offered: ServerSettings, of_study: Container[str]) -> str:
+    """Why settings are not the server's, or not those of the file that was named: what the study
+    says of every arm is neither's, and no doubt."""
+    reasons, by_place = [offered.missing], dict[str, list[Overridden]]()
+    for each in offered.overridden:
+        if each.name not in of_study:
+            by_place.setdefault(each.by, []).append(each)
+    for place, settings in by_place.items():
+        names = ", ".join(each.name for each in settings)
+        options = " ".join(f"--set {_option(each)}" for each in settings)
+        reasons.append(
+            f"{place} says otherwise than --config, and counts more, as at a server's start: "
+            f"{names}; to weigh what the file says, type {options}"
+        )
+    return "; ".join(filter(None, reasons))
+
+
+def _option(setting: Overridden) -> str:
+    plain = setting.value if shown_value(setting.name, setting.value) != "not shown" else "VALUE"
+    return shlex.quote(f"settings.{setting.name}={plain}")
 
 
 def _stated_of_all(study: Study) -> set[str]:
@@ -130,13 +155,33 @@ def _connections(study: Study, file: Mapping[str, str]) -> dict[str, str]:
     return {_CONNECTIONS: str(needed)} if few else {}
 
 
+def _note_refused(theirs: Mapping[str, str], accepted: ServerSettings, progress: Progress) -> None:
+    """Say by name what is weighed without the server's value, for one that no one need look up."""
+    reasons: dict[str, list[str]] = {}
+    for gone in accepted.neutralised:
+        if gone.what in theirs and gone.what not in accepted.settings:
+            reasons.setdefault(gone.why, []).append(gone.what)
+    for why, names in reasons.items():
+        progress.note(f"left out of the server's settings: {', '.join(names)} ({why})")
+
+
 def _defaults_replaced(
-    beneath: Mapping[str, str], offered: ServerSettings, stated: Sequence[ReplacedFact]
+    beneath: Mapping[str, str],
+    theirs: Mapping[str, str],
+    offered: ServerSettings,
+    stated: Sequence[ReplacedFact],
 ) -> Iterator[ReplacedFact]:
-    """What the built-in study sets that the server left at its default."""
+    """What the built-in study sets that the server left at its default, or whose value there was
+    refused here; `theirs`: the settings with those that were refused."""
     names = {*offered.settings, *(fact.name for fact in stated)}
+    gone = {setting.what for setting in offered.neutralised}
     for name, value in beneath.items():
-        if not offered.missing and name not in names:
+        if name in names:
+            continue
+        if name in theirs:
+            was, why = shown_value(name, theirs[name]), "the server's value was left out"
+            yield ReplacedFact(name=name, theirs=was, used=value, why=why)
+        elif not offered.missing and name not in gone:
             why = "the study sets it where the server's files do not"
             yield ReplacedFact(name=name, theirs="default", used=value, why=why)
 

@@ -109,12 +109,13 @@ class TuningProfile:
         }
 
 
-def as_configuration(profile: TuningProfile) -> str:
-    """Lines for postgresql.conf, each with its reason."""
+def as_configuration(profile: TuningProfile, build: str) -> str:
+    """Lines for postgresql.conf, each with its reason. `build`: whose server accepts them, as
+    `PostgreSQL 16.14`: an older one may refuse to start."""
     basis = profile.basis
     lines = [
-        f"# {profile.name}: {format_bytes(basis.memory_bytes)}, {basis.processors} processors, "
-        f"{basis.clients} clients, {basis.kind}.",
+        f"# {profile.name} for {build}: {format_bytes(basis.memory_bytes)}, "
+        f"{basis.processors} processors, {basis.clients} clients, {basis.kind}.",
     ]
     for group, meaning in GROUPS.items():
         group_advice = [advice for advice in profile.advice if advice.group == group]
@@ -126,9 +127,10 @@ def as_configuration(profile: TuningProfile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_sql(profile: TuningProfile) -> str:
+def as_sql(profile: TuningProfile, build: str) -> str:
     """ALTER SYSTEM for each, then what makes them take effect."""
-    lines = [f"ALTER SYSTEM SET {advice.name} = {_quoted(advice)};" for advice in profile.advice]
+    lines = [f"-- {profile.name} for {build}"]
+    lines += [f"ALTER SYSTEM SET {advice.name} = {_quoted(advice)};" for advice in profile.advice]
     restart = sorted(profile.restart)
     lines.append("SELECT pg_reload_conf();")
     if restart:

@@ -8,11 +8,11 @@ import pytest
 
 from steelyard.engines.intake import SettingsPlace
 from steelyard.engines.postgres.intake import server_settings
-from steelyard.engines.postgres.intake.server_settings import (
+from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.life.command_line import (
     CommandLine,
     command_line,
     parse_arguments,
-    read_server_settings,
 )
 
 

@@ -182,6 +182,7 @@ def test_sql_that_people_have_is_restored(
         ("COPY (SELECT 1) TO STDOUT;", UsageError, "copies rows to the client"),
         ("SELECT repeat('x', 100000000);", UsageError, "answer is longer than 8 MB"),
         ("SELECT 'secret', nonsense;", ServerError, r"Line 1: SELECT …"),
+        ("SELECT $$secret$$, nonsense;", ServerError, r"Line 1: SELECT …"),
         ("DO $$BEGIN LOOP RAISE INFO 'x'; END LOOP; END$$;", UsageError, "longer than 8 MB"),
         ("SELECT generate_series(1, 100000000);", UsageError, "answer is longer than 8 MB"),
         ("SELECT pg_terminate_backend(pg_backend_pid());", ServerError, "ended the session"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from steelyard.engines.account import Account
@@ -26,6 +27,7 @@ from steelyard.engines.postgres.intake.configuration import (
 )
 from steelyard.engines.postgres.life.cluster import Cluster
 from steelyard.engines.postgres.life.control import CHECKSUMS
+from steelyard.engines.postgres.mistyped import refuse_mistyped
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
@@ -33,6 +35,7 @@ from steelyard.model.errors import EngineError, ServerError
 Create = Callable[..., Cluster]
 """Makes a cluster: (directory, protection=...)."""
 REFUSED = "this build or machine does not take it"
+"""Of a foreign server's own files: it ran with them. For a named file, `refuse_mistyped`."""
 NO_LIBRARY = "this build does not have it"
 
 _LIBRARY = re.compile(r'could not (?:access file|load library) "([^"]+)"')
@@ -56,8 +59,10 @@ _NAMES = re.compile(rf'(?:\b(?:{_OTHER}) "[^"]*")|"([^"]*)"|\b([a-z]+(?:_[a-z0-9
 def accepted_settings(
     build: Build, account: Account, create: Create, slot: Slot, offered: ServerSettings
 ) -> ServerSettings:
-    """The settings with which the build starts here, and acts on no other server. EngineError: it
-    starts with none left out that its words name, as where there is too little memory."""
+    """The settings with which the build starts here, and acts on no other server. UsageError: what
+    is mistyped in a file that the user named; EngineError: it starts with none left out that its
+    words name, as where there is too little memory."""
+    refuse_mistyped(build, account, offered)
     configuration = without_acting(Configuration(offered.settings, offered.neutralised))
     configuration = without_missing_libraries(build, configuration)
     if configuration.settings:
@@ -68,12 +73,14 @@ def accepted_settings(
             configuration = _started(cluster, slot, configuration)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
-    return ServerSettings(configuration.settings, configuration.neutralised, offered.missing)
+    settings, gone = configuration.settings, configuration.neutralised
+    return replace(offered, settings=settings, neutralised=gone, named=None)
 
 
 def known_settings(build: Build, account: Account, offered: ServerSettings) -> ServerSettings:
     """The settings without libraries that the build has not, and without what `postgres -C` refuses
-    on its command line; nothing is started."""
+    on its command line; nothing is started. UsageError as `accepted_settings`."""
+    refuse_mistyped(build, account, offered)
     configuration = without_missing_libraries(
         build, Configuration(offered.settings, offered.neutralised)
     )
@@ -84,7 +91,8 @@ def known_settings(build: Build, account: Account, offered: ServerSettings) -> S
             break
         for name in refused:
             configuration = configuration.without(name, REFUSED)
-    return ServerSettings(configuration.settings, configuration.neutralised, offered.missing)
+    settings, gone = configuration.settings, configuration.neutralised
+    return replace(offered, settings=settings, neutralised=gone, named=None)
 
 
 def without_missing_libraries(build: Build, configuration: Configuration) -> Configuration:

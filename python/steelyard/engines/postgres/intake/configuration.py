@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from steelyard.engines.intake import Neutralised
-from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
+from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader, is_file
+from steelyard.engines.postgres.life.configuration_text import AUTOMATIC
 from steelyard.engines.postgres.settings import SLOT_SETTINGS
+from steelyard.model.errors import EngineError, UsageError
 from steelyard.model.secrets.redaction import is_secret_setting
 
+MOST_NAMES = 3
+"""In a sentence; of more their number is said."""
 _PLACE = "the place is its slot's"
 _LOG = "its log is kept by the weighing"
 _LIBRARIES = "libraries are those of its build"
@@ -160,14 +165,44 @@ def printable(text: str) -> str:
 
 def read_file(file: Path) -> Configuration:
     """The settings of one file with its includes, neutralised, for a server that acts on no other
-    one. EngineError: it cannot be read."""
+    one. EngineError: it cannot be read; UsageError: a server that starts with it has others, too,
+    which ALTER SYSTEM set."""
     reader = ConfigurationReader()
-    configuration = without_acting(neutralise(reader.settings(file)))
+    settings = reader.settings(file)
+    if (others := of_alter_system(file, reader, settings)) is not None:
+        names, where = others
+        copy = f"Name a copy of {printable(file.name)}"
+        raise UsageError(
+            f'cannot weigh the settings of "{printable(str(file))}" alone: ALTER SYSTEM set others',
+            detail=f'They count more at a server\'s start, and are in "{where}": {names}.',
+            hint=f"{copy} that ends in the line include '{where}', with that path; or, to weigh "
+            "the file without them, a copy in another folder, without data_directory",
+        )
+    configuration = without_acting(neutralise(settings))
     gone = [
         Neutralised(f"include_if_exists '{printable(str(path))}'", "there is no such file")
         for path in reader.absent
     ]
     return Configuration(configuration.settings, (*configuration.neutralised, *gone))
+
+
+def of_alter_system(
+    main: Path, reader: ConfigurationReader, settings: Mapping[str, str]
+) -> tuple[str, str] | None:
+    """What a file alone does not say: ALTER SYSTEM writes into another one, which stands beside it,
+    or in the data directory that it names. The settings, in words, and that file."""
+    for folder in dict.fromkeys((main.parent, main.parent / settings.get("data_directory", ""))):
+        automatic, others = folder / AUTOMATIC, dict[str, str]()
+        if automatic in (main, *reader.files):
+            continue
+        with suppress(EngineError):  # not read, and so not known to say anything
+            if is_file(automatic):
+                others = ConfigurationReader(reader.owner).settings(automatic)
+        own = neutralise(others).settings
+        if names := [printable(name) for name in own if settings.get(name) != own[name]]:
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            return f"{', '.join(names[:MOST_NAMES])}{more}", printable(str(automatic.absolute()))
+    return None
 
 
 def neutralise(settings: Mapping[str, str]) -> Configuration:

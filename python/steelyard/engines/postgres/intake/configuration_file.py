@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from steelyard.engines.postgres.configuration_forms import advice
 from steelyard.model.errors import EngineError
 
 _ID = r"[A-Za-z_\x80-\U0010ffff][A-Za-z_0-9\x80-\U0010ffff]*"
@@ -32,27 +33,6 @@ _BLANK = re.compile(r"[ \t\r]*")
 _END = re.compile(r"[ \t\r]*(?:#[^\0]*)?\Z")
 _ESCAPE = re.compile(r"''|\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_NO_SETTING = "A server does not start with this line either: correct or remove it."
-_OTHER_FILES = (
-    (
-        re.compile(r"\s*(?:\[[^\]]*\]|!include(?:dir)?\s)"),
-        "It is like an option file of MySQL or MariaDB; read are files of PostgreSQL alone. Name "
-        "each setting of such a server: --set arm.settings.NAME=VALUE",
-    ),
-    (
-        # pgtune begins with comments, and puts each name into a line of its own.
-        re.compile(r"\s*(?:alter\s+system(?:\s|$)|--(?:\s|$))", re.IGNORECASE),
-        "It is SQL, as of pgtune. A configuration has NAME = VALUE: "
-        "sed -nE 's/^ *(alter system set)? *([a-z_.]+) *(=|to) *(.*);.*/\\2 = \\4/Ip' SQL > FILE",
-    ),
-    (
-        re.compile(r"---\s*$|\s*(?:-\s+)?[a-z_.]+\s*:(?:\s|$)", re.IGNORECASE),
-        "It is like YAML, as of Patroni or Kubernetes. A configuration has NAME = VALUE: "
-        "sed -nE 's/^ *([a-z_.]+): +\"(.*)\"/\\1 = \\x27\\2\\x27/p;t;s/^ *([a-z_.]+): +/\\1 = /p' "
-        "YAML > FILE",
-    ),
-)
-"""How lines of other files begin, and what to type."""
 _INCLUDES = ("include", "include_if_exists", "include_dir")
 _DEEPEST = 10  # CONF_FILE_MAX_DEPTH
 MOST_BYTES = 16 << 20
@@ -88,14 +68,15 @@ class ConfigurationReader:
     def _lines(self, file: Path, depth: int) -> Iterator[tuple[str, str]]:
         if depth > _DEEPEST:
             raise EngineError(f'could not read "{file}": its includes go in a circle')
-        for number, line in enumerate(self._text(file).split("\n"), 1):
+        text = self._text(file)
+        for number, line in enumerate(text.split("\n"), 1):
             if _END.match(line):
                 continue
             setting = parse_line(line)
             if setting is None:
                 raise EngineError(
                     f'could not read configuration file "{file}": line {number} is no setting',
-                    hint=next((hint for of, hint in _OTHER_FILES if of.match(line)), _NO_SETTING),
+                    hint=advice(file, line, text),
                 )
             name, value = setting
             if name in _INCLUDES:
@@ -166,7 +147,7 @@ class ConfigurationReader:
 
     def _require_permitted(self, file: Path, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):
-            raise _unread(file, "it is not a regular file")
+            raise _unread(file, "it is not a regular file", not_regular_hint(file))
         if self.owner and not _may_read(self.owner, status):  # root may read any
             raise _unread(
                 file,
@@ -196,6 +177,15 @@ def is_file(path: Path) -> bool:
     may not be entered, where pathlib raises, or since Python 3.14 says no."""
     status = _status(path)
     return status is not None and stat.S_ISREG(status.st_mode)
+
+
+def not_regular_hint(path: Path) -> str:
+    """What to type where a directory or a pipe was named."""
+    main = path / "postgresql.conf"
+    if path.is_dir():
+        there = is_file(main)
+        return f"Name a file in it: {shlex.quote(str(main)) if there else f'{path}/FILE'}"
+    return "It is read more than once: write it into a file, and name that, in place of <(...)"
 
 
 def _status(path: Path) -> os.stat_result | None:

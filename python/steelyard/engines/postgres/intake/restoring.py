@@ -9,7 +9,6 @@ account.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from steelyard.engines.engine import Instance
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.loading import DATABASE
 from steelyard.engines.postgres.builds.build import Build
+from steelyard.engines.postgres.intake.configuration import printable
 from steelyard.engines.postgres.intake.dumps.archive import MeteredFile, archive_script
 from steelyard.engines.postgres.intake.dumps.format import (
     HINT_ONE_DATABASE,
@@ -28,6 +28,7 @@ from steelyard.engines.postgres.intake.dumps.format import (
     opened,
     recognise,
 )
+from steelyard.engines.postgres.intake.dumps.hints import restore_hint
 from steelyard.engines.postgres.intake.dumps.lexer import (
     DumpLexer,
     PsqlCommand,
@@ -47,7 +48,7 @@ from steelyard.engines.postgres.intake.dumps.rules import (
 )
 from steelyard.engines.postgres.intake.dumps.session import DumpSession, StatementError
 from steelyard.engines.postgres.intake.dumps.tables import DumpedTables
-from steelyard.engines.postgres.life.recovery import hint_at_build
+from steelyard.engines.postgres.intake.dumps.ways_out import WaysOut, is_shut
 from steelyard.engines.postgres.sql.database import connected
 from steelyard.model.errors import EngineError, ServerError, SteelyardError, UsageError
 from steelyard.model.identity import Identity
@@ -55,12 +56,20 @@ from steelyard.model.identity import Identity
 _PASSED_BY = re.compile(rb"\\(?:un)?restrict[ \t]+\w+[ \t]*\r?\n")
 _BACKSLASHES = frozenset({"SJIS", "SHIFT_JIS_2004", "BIG5", "GBK", "UHC", "GB18030", "JOHAB"})
 """Encodings with characters whose last byte is that of a backslash, perhaps."""
-_NOT_THERE = frozenset(("42P01", "42704", "42883", "3F000"))
-"""Undefined table, object, function and schema (Appendix A)."""
 _MOST_NOTES = 1000
 """Names that are listed: each of many tenants may have one."""
 _MOST_ROLES = 1000
 _SHOWN = 100
+_QUOTE = re.compile(rb"['$]")
+_LOGIN_TRIGGERS = (
+    b"SELECT pg_catalog.quote_ident(evtname) FROM pg_catalog.pg_event_trigger"
+    b" WHERE evtevent = 'login' AND evtenabled <> 'D' ORDER BY 1"
+)
+_SHUT = "it needs a foreign table or dblink, and no restore reaches another server"
+_HINT_SHUT = (
+    "Leave this statement out of the file; pg_dump writes none that needs one, but REFRESH, which "
+    "is left out by itself."
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,19 @@ def restore_dump(
         except BaseException:
             connection.close()  # a rollback would wait for a statement that may have no end
             raise
+    try:
+        with connected(address):
+            pass
+    except ServerError as error:
+        if not restore.login_triggers:
+            raise
+        names = ", ".join(restore.login_triggers)
+        raise ServerError(
+            f'could not log in to what "{path}" was restored to: {error.primary}',
+            detail=error.detail,
+            hint=f"It holds an event trigger ON login, {names}: leave it out of the file, or make "
+            f"the dump where it is off: ALTER EVENT TRIGGER {restore.login_triggers[0]} DISABLE",
+        ) from error
     return restore.outcome()
 
 
@@ -132,8 +154,11 @@ class _Restore:
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
         self._tables = DumpedTables()
+        self._ways_out = WaysOut(session)
         self._unfinished = False  # whether it ends within a transaction of its own
         self._database = ""
+        self.login_triggers: list[str] = []
+        """What it holds that is executed at every login."""
 
     def run(self) -> None:
         """Execute all of it."""
@@ -147,13 +172,14 @@ class _Restore:
                     self._database = self._database or created_database(part)
                     self._require_database()
                     self._note(left_out(part))
-                elif foreign := self._tables.foreign_filled(part):
+                elif foreign := self._target(part):
                     self._leave_out_rows(part, foreign)
-                elif foreign := self._tables.foreign_partition(part):
-                    raise _refused_rows(part, foreign)
                 else:
                     self._statement(part)
             self._unfinished = self._session.in_transaction
+            self._ways_out.open_again()
+            for (name,) in self._session.rows(_LOGIN_TRIGGERS):
+                self.login_triggers.append(printable(name.decode(errors="replace")))
         except psycopg.Error as error:
             raise ServerError(
                 f'could not restore "{self._dump.path}": the server ended the session',
@@ -233,6 +259,17 @@ class _Restore:
                 hint="Dump it in UTF-8: pg_dump -E UTF8 -Fc -f FILE DATABASE",
             )
 
+    def _target(self, statement: SqlStatement) -> str:
+        """The foreign table that a statement fills; "": none. UsageError: it fills a table that has
+        one for a partition."""
+        try:
+            foreign = self._ways_out.target(statement)
+        except StatementError as error:  # its name cannot be read
+            raise self._failed(statement, error) from error
+        if foreign is not None and not foreign.itself:
+            raise _refused_rows(statement, foreign.name)
+        return "" if foreign is None else foreign.name
+
     def _leave_out_rows(self, statement: SqlStatement, table: str) -> None:
         """Of pg_dump --include-foreign-data: executed, they are written to somebody's server."""
         if statement.reads_rows:
@@ -253,14 +290,18 @@ class _Restore:
             self._after_error(statement, error)
         if guarded and self._session.in_transaction:
             self._session.execute(b"RELEASE steelyard_dump")
+        self._ways_out.shut_after(statement)
 
     def _after_error(self, statement: SqlStatement, error: StatementError) -> None:
         """Go on where an error is harmless or can be mended; else it is raised again."""
         if is_harmless(statement, error.sqlstate):
             return
-        setting = unknown_setting(statement, error.sqlstate, self._identity.version)
-        if setting is not None:
-            self._note(setting)
+        version = self._identity.version
+        note = unknown_setting(statement, error.sqlstate, version) or self._ways_out.left_empty(
+            statement, error
+        )
+        if note is not None:
+            self._note(note)
             return
         role = missing_role(statement, error.sqlstate, error.primary)
         if role is None or role in self._roles or len(self._roles) == _MOST_ROLES:
@@ -283,51 +324,17 @@ class _Restore:
 
     def _failed(self, statement: SqlStatement, error: StatementError) -> ServerError:
         # Up to the first quote: what stands in literals is somebody's data, or a password.
-        beginning = " ".join(statement.text.split(b"'")[0].decode(errors="replace").split())
-        cut = len(beginning) > _SHOWN or b"'" in statement.text
+        beginning = " ".join(_QUOTE.split(statement.text)[0].decode(errors="replace").split())
+        cut = len(beginning) > _SHOWN or _QUOTE.search(statement.text)
         where = f"Line {statement.line}: " if self._dump.format is DumpFormat.PLAIN else "In: "
         parts = [error.detail, f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"]
-        return ServerError(
-            error.primary,
-            detail="\n".join(part for part in parts if part),
-            hint=self._hint(error) or error.hint,
+        detail = "\n".join(part for part in parts if part)
+        if is_shut(error):
+            return ServerError(_SHUT, detail=detail, hint=_HINT_SHUT)
+        hint = restore_hint(
+            statement, error, self._dump, self._identity, self._session.client_encoding
         )
-
-    def _hint(self, error: StatementError) -> str | None:
-        if "extension" in error.primary and error.sqlstate in ("0A000", "58P01"):
-            return (
-                "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
-                "that has them: --set control.bindir=DIR"
-            )
-        words = f"{error.primary}\n{error.detail or ''}"
-        built_with = hint_at_build(words, build_version=self._identity.version_number)
-        if built_with is not None:
-            return built_with
-        if error.sqlstate == "42704" and error.primary.startswith("collation "):
-            return (
-                "A collation of the C library is there where its locale is on this machine: "
-                "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
-            )
-        if error.sqlstate in _NOT_THERE:
-            return (
-                f"Neither the dump nor PostgreSQL {self._identity.version} has it. One of a part "
-                "(pg_dump -t, -n, --section, --data-only) lacks what stands elsewhere, extensions "
-                "too: dump the whole database, pg_dump -Fc -f FILE DATABASE. One of a later "
-                "version needs that: --set control.version=VERSION --set arm.version=VERSION"
-            )
-        if error.sqlstate in ("22021", "22P05"):
-            written = f"client_encoding = '{self._session.client_encoding}'"
-            source = shlex.quote(str(self._dump.path))
-            text = (
-                f"cat {source}"
-                if self._dump.format is DumpFormat.PLAIN
-                else (f"pg_restore -f - {source}")
-            )
-            return (
-                "Its texts are in another encoding than it says. Name the right one, such as "
-                f"LATIN1: {text} | sed \"s/{written}/client_encoding = 'LATIN1'/\" > new.sql"
-            )
-        return None
+        return ServerError(error.primary, detail=detail, hint=hint or error.hint)
 
 
 def _refused_rows(statement: SqlStatement, foreign: str) -> UsageError:

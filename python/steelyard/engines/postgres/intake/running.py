@@ -24,15 +24,15 @@ from steelyard.engines.postgres.intake.base_backup import run_backup
 from steelyard.engines.postgres.intake.client_programs import newest_client
 from steelyard.engines.postgres.intake.configuration import LEFT_OUT, neutralise, printable
 from steelyard.engines.postgres.intake.copying import CopyProgress
-from steelyard.engines.postgres.intake.server_settings import (
-    POSTMASTER_OPTIONS,
-    options_of,
-    parse_arguments,
-)
 from steelyard.engines.postgres.libpq.connection_words import (
     connection_words,
     file_of,
     without_password,
+)
+from steelyard.engines.postgres.life.command_line import (
+    POSTMASTER_OPTIONS,
+    options_of,
+    parse_arguments,
 )
 from steelyard.engines.postgres.life.control import read_beginning
 from steelyard.model.errors import ServerError, UsageError

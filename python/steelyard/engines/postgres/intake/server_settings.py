@@ -6,21 +6,39 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.engines.intake import Neutralised, ServerSettings, SettingsPlace
-from steelyard.engines.postgres.intake.configuration import neutralise, printable
-from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader, is_file
+from steelyard.engines.intake import (
+    NamedFile,
+    Neutralised,
+    Overridden,
+    ServerSettings,
+    SettingsPlace,
+)
+from steelyard.engines.postgres.intake.configuration import (
+    MOST_NAMES,
+    neutralise,
+    of_alter_system,
+    printable,
+)
+from steelyard.engines.postgres.intake.configuration_file import (
+    ConfigurationReader,
+    is_file,
+    not_regular_hint,
+)
+from steelyard.engines.postgres.life.command_line import (
+    POSTMASTER_OPTIONS,
+    CommandLine,
+    command_line,
+)
 from steelyard.engines.postgres.life.configuration_text import AUTOMATIC, MAIN
 from steelyard.engines.postgres.life.control import (
     IN_ARCHIVE_RECOVERY,
     SHUT_DOWN_IN_RECOVERY,
     limits_of,
     read_beginning,
-    read_regular,
     stored_state,
 )
 from steelyard.model.errors import EngineError
@@ -29,33 +47,10 @@ from steelyard.model.units import whole_number
 
 DEBIAN = Path("/etc/postgresql")
 """Below it: version, name of the cluster, postgresql.conf."""
+_BY_LINE = f"the command line of their last server ({POSTMASTER_OPTIONS})"
 _OF_PG_UPGRADE = Neutralised(
     "the last command line", "pg_upgrade started the server so for itself, without durability"
 )
-POSTMASTER_OPTIONS = "postmaster.opts"
-_MOST_NAMES = 3
-_TAKE_VALUES = "BCcDdfhkNprStW"
-"""Letters of postmaster.c that a value follows."""
-_WITH_VALUE = {
-    "B": "shared_buffers", "N": "max_connections", "S": "work_mem", "h": "listen_addresses",
-    "k": "unix_socket_directories", "p": "port", "W": "post_auth_delay",
-}  # fmt: skip
-_ALONE = {
-    "F": ("fsync", "off"), "e": ("datestyle", "euro"), "i": ("listen_addresses", "*"),
-    "l": ("ssl", "on"), "O": ("allow_system_table_mods", "on"),
-    "P": ("ignore_system_indexes", "on"), "s": ("log_statement_stats", "on"),
-}  # fmt: skip
-_PLANS = {
-    "s": "enable_seqscan", "i": "enable_indexscan", "o": "enable_indexonlyscan",
-    "b": "enable_bitmapscan", "t": "enable_tidscan", "n": "enable_nestloop",
-    "m": "enable_mergejoin", "h": "enable_hashjoin",
-}  # fmt: skip
-_STATISTICS = {
-    "pa": "log_parser_stats", "pl": "log_planner_stats", "pr": "log_parser_stats",
-    "ex": "log_executor_stats", "e": "log_executor_stats",
-}  # fmt: skip
-
-
 _USUAL_LIMITS = {
     "max_connections": "100", "max_worker_processes": "8", "max_wal_senders": "10",
     "max_prepared_transactions": "0",
@@ -63,22 +58,11 @@ _USUAL_LIMITS = {
 """What a server has where nothing says it; of the other limit the default is not always 64."""
 
 
-@dataclass(frozen=True)
-class CommandLine:
-    """What a server was started with; its settings count more than those of any file."""
-
-    settings: dict[str, str] = field(default_factory=dict)
-    directory: str | None = None
-    """Of -D: the data, or the configuration file that says where they are. None: not named."""
-    binary_upgrade: bool = False
-    """Whether pg_upgrade started it, for itself: its settings are not those of the server."""
-
-
 def read_server_settings(place: SettingsPlace) -> ServerSettings:
     """The settings of a place, neutralised, as they are now. EngineError: a file cannot be read,
     or holds what a server does not start with."""
     if place.configuration is not None and not is_file(place.configuration):
-        raise EngineError(f'there is no configuration file "{place.configuration}"')
+        raise _no_configuration(place.configuration)
     if place.kind == "dump" or place.reported:
         return _of_file(place)
     directory, line = place.data, command_line(place.data)
@@ -87,17 +71,20 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
     else:
         main, missing = place.configuration, ""
     settings: dict[str, str] = {}
+    own: dict[str, str] = {}
     if main is not None:
         owner = _owner(main if main == place.configuration else directory)
         reader = ConfigurationReader(owner)
-        _lay_over(settings, reader.settings(main))
+        own = reader.settings(main)
+        _lay_over(settings, own)
         reasons = [missing, _not_here(main, reader, directory)]
         if main != place.configuration:
             reasons.append(_of_others(main, reader, directory))
         missing = "; ".join(reason for reason in reasons if reason)
-    automatic = directory / AUTOMATIC
-    if is_file(automatic):
-        _lay_over(settings, ConfigurationReader(_owner(directory)).settings(automatic))
+    automatic = _automatic(directory)
+    if main is not None and main == place.configuration:
+        automatic = _without_confirmed(automatic, own, directory)
+    _lay_over(settings, automatic)
     if not line.binary_upgrade:
         _lay_over(settings, line.settings)
     if main is not None and not os.path.lexists(directory / POSTMASTER_OPTIONS):
@@ -105,7 +92,70 @@ def read_server_settings(place: SettingsPlace) -> ServerSettings:
         missing = "; ".join(reason for reason in reasons if reason)
     configuration = neutralise(settings)
     gone = [*configuration.neutralised, *([_OF_PG_UPGRADE] if line.binary_upgrade else [])]
-    return ServerSettings(configuration.settings, tuple(gone), missing)
+    if place.configuration is None:
+        return ServerSettings(configuration.settings, tuple(gone), missing)
+    is_own = _is_of_server(place.configuration, directory, line)
+    overridden = () if is_own else _overridden(own, configuration.settings, line)
+    named = _named(place.configuration, own, settings)
+    return ServerSettings(configuration.settings, tuple(gone), missing, named, tuple(overridden))
+
+
+def _automatic(directory: Path) -> dict[str, str]:
+    """What ALTER SYSTEM set there."""
+    file = directory / AUTOMATIC
+    return ConfigurationReader(_owner(directory)).settings(file) if is_file(file) else {}
+
+
+def _without_confirmed(
+    automatic: Mapping[str, str], own: Mapping[str, str], directory: Path
+) -> dict[str, str]:
+    """What ALTER SYSTEM set, without limits of which a backup's control file shows that its server
+    ran with what the named file says: a command line said it, which counted more."""
+    if os.path.lexists(directory / POSTMASTER_OPTIONS) or _is_standby(directory):
+        return {**automatic}
+    limits = limits_of(directory)
+    return {
+        name: value
+        for name, value in automatic.items()
+        if name not in limits or whole_number(own.get(name, "").strip()) != limits[name]
+    }
+
+
+def _is_of_server(main: Path, directory: Path, line: CommandLine) -> bool:
+    """Whether a named file is surely the one that its server starts with: what the data say above
+    it is no doubt then, since it is what the server has."""
+    config_file = line.settings.get("config_file")
+    own = _in_copy(config_file, directory, line) or directory / (config_file or MAIN)
+    of_debian = main.name == MAIN and main.absolute().is_relative_to(DEBIAN)
+    return of_debian or main.resolve() == own.resolve()
+
+
+def _overridden(
+    own: Mapping[str, str], settings: Mapping[str, str], line: CommandLine
+) -> Iterator[Overridden]:
+    """Of a file's settings those that have another value."""
+    for name, value in neutralise(own).settings.items():
+        if settings.get(name, value) != value:
+            on_line = name in line.settings and not line.binary_upgrade
+            yield Overridden(name, value, _BY_LINE if on_line else f"{AUTOMATIC} of the data")
+
+
+def _named(file: Path, own: Mapping[str, str], settings: Mapping[str, str]) -> NamedFile:
+    """A file that was named, with what it says that nothing above it says otherwise."""
+    return NamedFile(file, frozenset(name for name in own if settings[name] == own[name]))
+
+
+def _no_configuration(path: Path) -> EngineError:
+    """Of what was named: a directory, a pipe of the shell, or nothing."""
+    of_shell = path.is_relative_to("/dev/fd") or path.is_relative_to("/proc/self/fd")
+    if os.path.lexists(path) or of_shell:
+        why = f'could not read configuration file "{path}": it is not a regular file'
+        return EngineError(why, hint=f"{not_regular_hint(path)} by --config")
+    return EngineError(
+        f'there is no configuration file "{path}"',
+        hint="Name the server's postgresql.conf, which psql -AtXc 'SHOW config_file' prints there: "
+        "--config FILE",
+    )
 
 
 def configuration_elsewhere(place: SettingsPlace) -> Path | None:
@@ -130,29 +180,20 @@ def _of_file(place: SettingsPlace) -> ServerSettings:
     if not place.reported:
         reasons.append(_of_alter_system(place.configuration, reader, settings))
     missing = "; ".join(reason for reason in reasons if reason)
-    return ServerSettings(configuration.settings, configuration.neutralised, missing)
+    named = None if place.reported else NamedFile(place.configuration, frozenset(settings))
+    return ServerSettings(configuration.settings, configuration.neutralised, missing, named)
 
 
 def _of_alter_system(main: Path, reader: ConfigurationReader, settings: Mapping[str, str]) -> str:
-    """Why settings are missing where a file alone is read: ALTER SYSTEM writes into another one,
-    which stands beside it, or in the data directory that it names."""
-    for folder in dict.fromkeys((main.parent, main.parent / settings.get("data_directory", ""))):
-        automatic, others = folder / AUTOMATIC, dict[str, str]()
-        if automatic in (main, *reader.files):
-            continue
-        with suppress(EngineError):  # not read, and so not known to say anything
-            if is_file(automatic):
-                others = ConfigurationReader(_owner(main)).settings(automatic)
-        own = neutralise(others).settings
-        if names := [printable(name) for name in own if settings.get(name) != own[name]]:
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            where = printable(str(automatic.absolute()))
-            return (
-                f"what ALTER SYSTEM set is not weighed: {', '.join(names[:_MOST_NAMES])}{more}, in "
-                f'"{where}"; type --config FILE with a copy of {printable(main.name)} that ends in '
-                f"include '{where}'"
-            )
-    return ""
+    """Why settings are missing where a file alone is read."""
+    others = of_alter_system(main, reader, settings)
+    if others is None:
+        return ""
+    names, where = others
+    return (
+        f'what ALTER SYSTEM set is not weighed: {names}, in "{where}"; type --config FILE with a '
+        f"copy of {printable(main.name)} that ends in include '{where}'"
+    )
 
 
 def _not_here(main: Path, reader: ConfigurationReader, directory: Path | None) -> str:
@@ -165,9 +206,9 @@ def _not_here(main: Path, reader: ConfigurationReader, directory: Path | None) -
     ]
     if not names:
         return ""
-    more = "" if len(names) <= _MOST_NAMES else f" and {len(names) - _MOST_NAMES} more"
+    more = "" if len(names) <= MOST_NAMES else f" and {len(names) - MOST_NAMES} more"
     return (
-        f"{printable(main.name)} includes {', '.join(names[:_MOST_NAMES])}{more} if it exists, and "
+        f"{printable(main.name)} includes {', '.join(names[:MOST_NAMES])}{more} if it exists, and "
         "it does not exist here: settings that it may hold are not weighed; bring it there, or, if "
         f"its server has none, type --config FILE with a copy of {printable(main.name)} without "
         "that line"
@@ -205,7 +246,7 @@ def _other_cluster(main: Path, directory: Path) -> Path | None:
 def _of_lost_command_line(directory: Path, settings: Mapping[str, str]) -> str:
     """Why settings are not the server's: it ran with others than its files say, which a command
     line said (containers, Patroni), and no backup holds that. The control file has some of them."""
-    if stored_state(directory) in (SHUT_DOWN_IN_RECOVERY, IN_ARCHIVE_RECOVERY):
+    if _is_standby(directory):
         return ""  # they are those of its primary
     others = {
         name: value
@@ -222,6 +263,10 @@ def _of_lost_command_line(directory: Path, settings: Mapping[str, str]) -> str:
         "(as of a container or Patroni), and whatever else that said is not weighed; type --config "
         "FILE with a copy of its postgresql.conf that says it"
     )
+
+
+def _is_standby(directory: Path) -> bool:
+    return stored_state(directory) in (SHUT_DOWN_IN_RECOVERY, IN_ARCHIVE_RECOVERY)
 
 
 def _is_within(path: Path, directory: Path) -> bool:
@@ -321,78 +366,3 @@ def config_option(directory: Path) -> str:
     return (
         f"bring {usual} of that server (where Debian and Ubuntu keep it) and type --config {usual}"
     )
-
-
-def command_line(directory: Path) -> CommandLine:
-    """The command line of the last server of a data directory; an empty one where there is none:
-    backups hold none.
-
-    EngineError: the file cannot be read, or holds what no server was started with.
-    """
-    file = directory / POSTMASTER_OPTIONS
-    try:
-        line = read_regular(file)
-    except FileNotFoundError:
-        return CommandLine()
-    except OSError as error:
-        raise EngineError(f'could not read "{file}": {error.strerror}') from error
-    return parse_arguments(options_of(line))
-
-
-def options_of(line: str) -> list[str]:
-    """The arguments of `program "-c" "name=value" ...`: CreateOptsFile quotes each, and escapes
-    nothing."""
-    _, begin, rest = line.rstrip("\r\n").partition(' "')
-    return rest.removesuffix('"').split('" "') if begin else []
-
-
-def parse_arguments(arguments: Sequence[str]) -> CommandLine:
-    """What arguments of postgres stand for; of two settings of a name the later counts."""
-    settings: dict[str, str] = {}
-    directory, binary_upgrade = None, False
-    for option, value in _options(arguments):
-        settings |= _short(option, value)
-        directory = value if option == "D" else directory
-        binary_upgrade = binary_upgrade or option == "b"
-    return CommandLine(settings, directory, binary_upgrade)
-
-
-def _options(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The letters of options with their values, "" where they take none; `--name=value` is what
-    letter c takes too."""
-    rest = iter(arguments)
-    for word in rest:
-        if word.startswith("--"):
-            yield "c", word[2:]
-        elif word.startswith("-"):
-            yield from _letters(word[1:], rest)
-
-
-def _letters(letters: str, following: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Of one word of options: `Fi`, `B32768`, or `c` with its value in the word that follows."""
-    for position, letter in enumerate(letters):
-        if letter in _TAKE_VALUES:
-            yield letter, letters[position + 1 :] or next(following, "")
-            return
-        yield letter, ""
-
-
-def _short(option: str, value: str) -> dict[str, str]:
-    if option == "c":
-        return _assignment(value)
-    if option in _WITH_VALUE:
-        return {_WITH_VALUE[option]: value}
-    if option in _ALONE:
-        name, value = _ALONE[option]
-        return {name: value}
-    if option == "f" and value in _PLANS:
-        return {_PLANS[value]: "off"}
-    if option == "t" and value in _STATISTICS:
-        return {_STATISTICS[value]: "on"}
-    return {}
-
-
-def _assignment(text: str) -> dict[str, str]:
-    """`name=value`; dashes in a name stand for underscores (ParseLongOption)."""
-    name, equals, value = text.partition("=")
-    return {name.replace("-", "_").lower(): value} if equals and name else {}

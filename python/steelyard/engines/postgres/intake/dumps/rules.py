@@ -18,6 +18,10 @@ _SILENTLY = (
     ("ALTER", "DEFAULT", "PRIVILEGES"),
     ("SET", "SESSION", "AUTHORIZATION"),
     ("RESET", "SESSION", "AUTHORIZATION"),
+    ("SET", "ROLE"),
+    ("SET", "LOCAL", "ROLE"),
+    ("SET", "SESSION", "ROLE"),
+    ("RESET", "ROLE"),
     ("SET", "DEFAULT_TABLESPACE"),
     ("CREATE", "DATABASE"),
     ("DROP", "DATABASE"),
@@ -53,6 +57,7 @@ _UNDEFINED = frozenset(
     # Appendix A: undefined table, object, function, column, schema, and of a database.
     ("42P01", "42704", "42883", "42703", "3F000", "3D000")
 )
+_MAKES_ROLE = (("CREATE", "ROLE"), ("CREATE", "USER"), ("CREATE", "GROUP"))
 _STATISTICS = re.compile(r"PG_RESTORE_\w+_STATS")
 _UNLINK = ("SELECT", "PG_CATALOG", "LO_UNLINK")
 _ROLE = re.compile(r'role "(.*)" does not exist')
@@ -129,20 +134,22 @@ def _alters_a_role(statement: SqlStatement) -> bool:
 
 def may_be_passed_over(statement: SqlStatement) -> bool:
     """Whether an error of a statement may not matter: it then must not end a transaction."""
-    heads = (("DROP",), ("CREATE",), ("ALTER",), ("SET",))
+    heads = (("DROP",), ("CREATE",), ("ALTER",), ("SET",), ("REFRESH",))
     return statement.words[:1] in heads or statement.begins(*_UNLINK)
 
 
 def is_harmless(statement: SqlStatement, sqlstate: str) -> bool:
     """Whether a statement may fail so: what it removes, as --clean does, is not there, or what it
-    makes, every database has."""
+    makes, every database or server has (postgres, of pg_dumpall --globals-only)."""
     words = statement.words
     if sqlstate in _UNDEFINED:
         removes = statement.begins("DROP") or statement.begins(*_UNLINK)
         return removes or (statement.begins("ALTER") and "DROP" in words)
     if sqlstate == "42P06":
         return words[:2] == ("CREATE", "SCHEMA") and "PUBLIC" in words[2:]
-    return sqlstate == "42710" and words[:1] == ("CREATE",) and "PLPGSQL" in words[1:5]
+    makes_role = words[:2] in _MAKES_ROLE and words[2:3] != ("MAPPING",)
+    makes_language = words[:1] == ("CREATE",) and "PLPGSQL" in words[1:5]
+    return sqlstate == "42710" and (makes_role or makes_language)
 
 
 def unknown_setting(statement: SqlStatement, sqlstate: str, version: str) -> Neutralised | None:

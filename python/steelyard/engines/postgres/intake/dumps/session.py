@@ -71,6 +71,26 @@ class DumpSession:
 
         return self._connection.transaction_status == pq.TransactionStatus.INTRANS
 
+    @property
+    def takes_statements(self) -> bool:
+        """Whether no transaction is under way that an error has ended."""
+        from psycopg import pq
+
+        return self._connection.transaction_status != pq.TransactionStatus.INERROR
+
+    def literal(self, text: bytes) -> bytes:
+        """A text as SQL writes it, quoted."""
+        from psycopg import pq
+
+        return bytes(pq.Escaping(self._connection).escape_literal(text))
+
+    def rows(self, text: bytes) -> list[tuple[bytes, ...]]:
+        """What a query of ours answers, which is no part of the dump; NULL is empty."""
+        self._send(text)
+        rows: list[tuple[bytes, ...]] = []
+        self._finish(rows)
+        return rows
+
     def execute(self, text: bytes) -> None:
         """Execute a statement; what it answers is dropped. StatementError: it was refused;
         UsageError: its answer is too long."""
@@ -105,8 +125,9 @@ class DumpSession:
         self._connection.set_single_row_mode()
         self._flush()
 
-    def _finish(self) -> None:
-        """Take every answer of the statement; the first error is raised after the last one."""
+    def _finish(self, rows: list[tuple[bytes, ...]] | None = None) -> None:
+        """Take every answer of the statement, its rows where somebody wants them; the first error
+        is raised after the last one."""
         from psycopg import pq
 
         error: StatementError | None = None
@@ -114,6 +135,9 @@ class DumpSession:
             answer = self._answer()
             if answer is None:
                 break
+            if rows is not None and answer.status == pq.ExecStatus.SINGLE_TUPLE:
+                columns = range(answer.nfields)
+                rows.append(tuple(answer.get_value(0, column) or b"" for column in columns))
             if answer.status in (pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH):
                 raise UsageError("it copies rows to the client, which no dump does")
             if answer.status == pq.ExecStatus.COPY_IN:

@@ -1,0 +1,79 @@
+"""Says what to do where a statement of a dump is refused."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from steelyard.engines.postgres.intake.dumps.format import Dump, DumpFormat
+from steelyard.engines.postgres.intake.dumps.lexer import SqlStatement
+from steelyard.engines.postgres.intake.dumps.session import StatementError
+from steelyard.engines.postgres.life.recovery import hint_at_build
+from steelyard.model.identity import Identity
+
+_NOT_THERE = frozenset(("42P01", "42704", "42883", "3F000"))
+"""Undefined table, object, function and schema (Appendix A)."""
+_ACCESS_METHOD = (
+    "A table access method of an extension, which this build lacks. Of pg_dump 15 and later "
+    "--no-table-access-method makes ordinary tables of these: pg_dump --no-table-access-method "
+    "-Fc -f FILE DATABASE; or name a build that has it: --set control.bindir=DIR"
+)
+_EXTENSION = (
+    "--set contrib=true brings PostgreSQL's own extensions; for others name a build "
+    "that has them: --set control.bindir=DIR"
+)
+_COLLATION = (
+    "A collation of the C library is there where its locale is on this machine: "
+    "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
+)
+_KNOWN = (
+    (re.compile(r'invalid value for parameter "default_table_access_method"'), _ACCESS_METHOD),
+    (re.compile(r'access method ".*" does not exist'), _ACCESS_METHOD),
+    (
+        re.compile(r'tablespace ".*" does not exist'),
+        "The copy has one tablespace: leave TABLESPACE and its name out of the statement. What "
+        "pg_dump writes of tablespaces (SET default_tablespace) is left out by itself.",
+    ),
+)
+_MESSAGE = re.compile(rb"(?:pg_dump(?:all)?: |Password\b[^\n]*:)")
+_HINT_MESSAGE = (
+    "This line is a message of pg_dump, no SQL: remove it, and what follows of it, from the file, "
+    "or dump anew with -f FILE and without 2>&1."
+)
+
+
+def restore_hint(
+    statement: SqlStatement,
+    error: StatementError,
+    dump: Dump,
+    identity: Identity,
+    client_encoding: str,
+) -> str | None:
+    """What helps where a statement of a dump was refused; None: nothing is known that would."""
+    known = next((hint for fits, hint in _KNOWN if fits.match(error.primary)), None)
+    if known is None and error.sqlstate == "42601" and _MESSAGE.match(statement.text):
+        known = _HINT_MESSAGE
+    if known is None and "extension" in error.primary and error.sqlstate in ("0A000", "58P01"):
+        known = _EXTENSION
+    words = f"{error.primary}\n{error.detail or ''}"
+    known = known or hint_at_build(words, build_version=identity.version_number)
+    if known is not None:
+        return known
+    if error.sqlstate == "42704" and error.primary.startswith("collation "):
+        return _COLLATION
+    if error.sqlstate in _NOT_THERE:
+        return (
+            f"Neither the dump nor PostgreSQL {identity.version} has it. One of a part "
+            "(pg_dump -t, -n, --section, --data-only) lacks what stands elsewhere, extensions "
+            "too: dump the whole database, pg_dump -Fc -f FILE DATABASE. One of a later "
+            "version needs that: --set control.version=VERSION --set arm.version=VERSION"
+        )
+    if error.sqlstate in ("22021", "22P05"):
+        written = f"client_encoding = '{client_encoding}'"
+        source = shlex.quote(str(dump.path))
+        text = f"cat {source}" if dump.format is DumpFormat.PLAIN else (f"pg_restore -f - {source}")
+        return (
+            "Its texts are in another encoding than it says. Name the right one, such as "
+            f"LATIN1: {text} | sed \"s/{written}/client_encoding = 'LATIN1'/\" > new.sql"
+        )
+    return None

@@ -1,0 +1,1 @@
+"""What studies of earlier versions have otherwise."""
