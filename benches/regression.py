@@ -36,10 +36,27 @@ LOADS: Mapping[str, Sequence[str]] = {
     "look-ups, 64 clients": ("-S", "-c", "64"),
     "TPC-B-like, 8 clients": ("-b", "tpcb-like", "-c", "8"),
 }
-MAKE_RECORD = (
-    "import pathlib, sys; sys.path.insert(0, sys.argv[1]); import judging;"
-    "judging.large_record(pathlib.Path(sys.argv[2]))"
-)
+MAKE_RECORD = """
+import importlib, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import judging
+from steelyard.record.record import Record
+
+def there(name, *modules):
+    return getattr(next(filter(None, map(module, modules))), name)
+
+def module(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+record = Record.open(judging.large_record(pathlib.Path(sys.argv[2])))
+read = there("read_recorded", "steelyard.record.reader", "steelyard.record.recorded")
+rejudge = there("rejudge", "steelyard.verdict.rejudge", "steelyard.evaluation.rejudge")
+record.write("verdict.json", rejudge(read(record)).to_json())
+"""
+"""Of a version's own bench, with the verdict that the version gives it."""
 
 Measure = Callable[[Path], dict[str, float]]
 """A Python of a version → what was measured, by name: seconds, or transactions per second."""
