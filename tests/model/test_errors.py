@@ -1,4 +1,4 @@
-"""An error shows no secret in any of its parts, whoever wrote them, and all of its advice."""
+"""An error shows no secret in any of its parts, of servers or ours, and all of its advice."""
 
 from __future__ import annotations
 

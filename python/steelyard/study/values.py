@@ -67,7 +67,7 @@ def _plain_types(annotation: object, metadata: Sequence[object] = ()) -> Iterato
 def _duration(value: object, info: ValidationInfo) -> object:
     if isinstance(value, bool):
         raise ValueError("accepted: 50ms, 90s, 2m, 1h 30m")
-    if isinstance(value, int) and value >= _FEWEST_NS and _by_people(info):
+    if isinstance(value, int) and value >= _FEWEST_NS and _needs_units(info):
         raise ValueError(f"{value} has no unit: {value}us, {value}ms, {value}s")
     return parse_duration(value) if isinstance(value, str) else value
 
@@ -79,21 +79,21 @@ def _size(value: object, info: ValidationInfo) -> object:
     if isinstance(size, int) and 0 < size < _FEWEST_BYTES:
         raise ValueError(f"{size} has no unit: {size}MB, {size}GB")
     bare = not isinstance(value, str) or value.strip()[-1:].isdecimal()
-    if bare and isinstance(size, int) and size > 0 and _by_people(info):
+    if bare and isinstance(size, int) and size > 0 and _needs_units(info):
         raise ValueError(f"{size} has no unit: {size}kB, {size}MB, or {size}B for bytes")
     return size
 
 
-def _by_people(info: ValidationInfo) -> bool:
-    """Whether people wrote it, who mean no bytes and no nanoseconds by a number alone; records of
-    earlier versions do."""
+def _needs_units(info: ValidationInfo) -> bool:
+    """Whether a number alone is no size and no duration: in all but records of earlier versions,
+    which hold bytes and nanoseconds."""
     return (info.context or {}).get(BARE_SHARES) == ()
 
 
 _FEWEST_NS = 1000
-"""Fewer are refused whoever wrote them, by the bounds of each key."""
+"""Fewer are refused in records too, by the bounds of each key."""
 _FEWEST_BYTES = 1024
-"""Nobody means so few."""
+"""Fewer are no size, in records either."""
 
 
 def unless_none(value: object) -> object:

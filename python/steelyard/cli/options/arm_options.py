@@ -111,8 +111,8 @@ def with_known_settings(
 ) -> Study:
     """The study without settings of files that the builds of its arms refuse, which are said. What
     `changes` say as they were typed is no file's: an arm refuses it. Above data of a server, what a
-    file does not mention is said, too. UsageError: a file has what is
-    mistyped, or what is left makes the arms equal."""
+    file does not mention is said, too. UsageError: a file has what is mistyped, or what is left
+    makes the arms equal."""
     settings = {study_arm.name: study_arm.settings for study_arm in study.every_arm}
     known = [*_known_of_files(study, control, arm, account, changes)]
     if not known:

@@ -120,14 +120,14 @@ def _explains(table: Table, roles: Roles, column: int) -> bool:
 def _repeats(table: Table, roles: Roles, column: int) -> bool:
     """Whether numbers in a column that was found to hold steps follow from what rows are about, and
     so were measured: pages that a query reads, fewer in one arm."""
-    if not roles.labels or not _found(roles.headings[column]):
+    if not roles.labels or not _is_parameter_by_content(roles.headings[column]):
         return False
     varies = any(len(set(group)) > 1 for group in _by_arm(table, roles, column))
     known = [c for c in (roles.arm, *roles.labels) if c is not None]
     return varies and follows(table, column, known)
 
 
-def _found(heading: Heading) -> bool:
+def _is_parameter_by_content(heading: Heading) -> bool:
     """Whether a column is among the parameters because of what it holds."""
     known = heading.role is Role.PARAMETER and not heading.rest
     return not known and heading.role is not Role.ARM
@@ -164,7 +164,9 @@ def _are_remarks(cells: Sequence[str]) -> bool:
 def _explaining(table: Table, roles: Roles, column: int) -> bool:
     """Whether a column was found to hold steps that explain what was measured."""
     varies = any(len(set(group)) > 1 for group in _by_arm(table, roles, column))
-    return column in roles.parameters and _found(roles.headings[column]) and varies
+    return (
+        column in roles.parameters and _is_parameter_by_content(roles.headings[column]) and varies
+    )
 
 
 def _clients(roles: Roles) -> tuple[int, ...]:

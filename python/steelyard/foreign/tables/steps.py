@@ -31,11 +31,15 @@ def by_arm(cells: Sequence[str], arms: Sequence[str] | None) -> list[list[str]]:
     return list(groups.values())
 
 
+def come_again(groups: Sequence[Sequence[str]]) -> bool:
+    """Whether cells, by arm, come twice and more on the average."""
+    return all(2 * len(set(group)) <= len(group) for group in groups)
+
+
 def are_steps(groups: Sequence[Sequence[str]]) -> bool:
     """Whether numbers, by arm, come again as those of a parameter do, and not as what rounding
     leaves of a measurement: neighbours, the middle ones most often."""
-    again = all(2 * len(set(group)) <= len(group) for group in groups)
-    if not again or sum(map(len, groups)) < _FEWEST_SWEPT:
+    if not come_again(groups) or sum(map(len, groups)) < _FEWEST_SWEPT:
         return False
     steps = _last_digits([*{cell for group in groups for cell in group}])
     if not steps:
@@ -52,8 +56,7 @@ def are_sizes(groups: Sequence[Sequence[str]]) -> bool:
     as what is counted."""
     steps = _last_digits([*{cell for group in groups for cell in group}])
     apart = all(b >= _APART * max(a, 1) for a, b in itertools.pairwise(steps))
-    again = all(2 * len(set(group)) <= len(group) for group in groups)
-    return again and apart and len(steps) > 1 and steps[-1] - steps[0] >= len(steps)
+    return come_again(groups) and apart and len(steps) > 1 and steps[-1] - steps[0] >= len(steps)
 
 
 def _last_digits(cells: Sequence[str]) -> list[int]:

@@ -20,7 +20,7 @@ import numpy as np
 from steelyard.foreign.metric import LATENCY, TIME, Metric
 from steelyard.foreign.number import amounts_of
 from steelyard.foreign.series import Floats
-from steelyard.foreign.tables.steps import are_steps, by_arm, explained
+from steelyard.foreign.tables.steps import are_steps, by_arm, come_again, explained
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import is_moment, is_unix_time
 from steelyard.foreign.vocabulary import words as known
@@ -179,7 +179,7 @@ def is_subject(
     groups = by_arm(cells, arms)
     levels = [set(group) for group in groups]
     varied = any(len(level) > 1 for level in levels)
-    again = all(2 * len(set(group)) <= len(group) for group in groups)
+    again = come_again(groups)
     of_work = _last(heading) in _KINDS or _identifies_work(heading)
     if not table.is_text(column):
         alike = all(level == levels[0] for level in levels)

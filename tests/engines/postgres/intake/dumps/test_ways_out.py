@@ -53,7 +53,7 @@ def server() -> Iterator[RestoreServer]:
 
 @pytest.fixture
 def remote() -> Iterator[socket.socket]:
-    """Where the foreign server would be; nobody may come."""
+    """Where the foreign server would be, which no connection may reach."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         yield listener
