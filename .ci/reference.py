@@ -18,12 +18,12 @@ program. [What to type, by question](questions.md). What each command reads, wri
 [SAFETY.md](../../SAFETY.md).
 
 Exit status: 0 the command did its work, whatever the verdict; 1 a `--fail-if` condition holds, a
-scrub found damage, the doctor a warning, an upgrade a hindrance, or a record of others was refused;
-2 wrong usage, a wrong study, or a load that did nothing; 3 it could not be completed, by a defect
-too; 130 interrupted (Ctrl-C), 143 by SIGTERM, 129 by a terminal that was closed, 131 by Ctrl-\\,
-141 by a pipe whose reader ended. `--fail-if slower:2%` fails only where the whole interval lies
-beyond 2 %: *inconclusive* and *invalid* never do. What `weigh --json` holds is in
-[the record](record.md). `STEELYARD_CACHE` names another place for [the
+scrub or `drive --check` found damage, the doctor a warning, an upgrade a hindrance, or a record
+of others was refused; 2 wrong usage, a wrong study, or a load that did nothing; 3 it could not be
+completed, by a defect too; 130 interrupted (Ctrl-C), 143 by SIGTERM, 129 by a terminal that was
+closed, 131 by Ctrl-\\, 141 by a pipe whose reader ended. `--fail-if slower:2%` fails only where
+the whole interval lies beyond 2 %: *inconclusive* and *invalid* never do. What `weigh --json`
+holds is in [the record](record.md). `STEELYARD_CACHE` names another place for [the
 cache](../../SAFETY.md#where-things-are-and-how-they-go-away).
 
 Under `--json` standard output holds one JSON object whatever happens. After an error, wrong usage

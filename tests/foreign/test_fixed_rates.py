@@ -107,7 +107,9 @@ def test_the_rate_of_a_server_that_falls_behind_is_within_its_bounds(
     begun, lag = rate * capacity * seconds, seconds * (1 - capacity)
     bounds = requested_rate(begun, seconds, lag)
     assert bounds is not None
-    assert bounds.begun / seconds <= rate <= bounds.due / seconds * (1 + 1e-9)
+    rounding = 1 + 1e-9
+    assert bounds.begun / seconds <= rate * rounding
+    assert rate <= bounds.due / seconds * rounding
 
 
 def test_what_some_runs_do_not_say_is_not_known() -> None:

@@ -48,10 +48,10 @@ _CHECKED = """
 
 
 _BY_HAND = """
-    The same question by hand, at the same distance (`validation/by_hand.py`): one server at a time
-    on a fresh copy of the data, pairs in alternating order, transactions read from the server's own
-    statistics between the ends of its checkpoints, and a paired t over the log ratios. Nothing of
-    the layout, the reading or the decision of a weighing is in it.
+    The same question by hand, at about the same distance (`validation/by_hand.py`): one server at a
+    time on a fresh copy of the data, pairs in alternating order, transactions read from the
+    server's own statistics between the ends of its checkpoints, and a paired t over the log ratios.
+    Nothing of the layout, the reading or the decision of a weighing is in it.
 """
 
 

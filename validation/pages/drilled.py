@@ -53,9 +53,10 @@ _HEAD = """
     A number is the percent of faults that were noticed, or that ended so. 0 and 100 stand without
     an interval: of {few} faults in one place 0 means 0 to {few_none:.0f}, of {all} in all places 0
     to {all_none:.1f}, and 100 accordingly (Clopper & Pearson 1934, 95 %). What lies between has its
-    interval beside it. “–”: not checked, or not there. *Wrong answers* come without a message.
-    *Undetected*: no query failed, hung or answered wrongly, and no line of the log names the file.
-    One copy may end in an error and in a wrong answer, each in another query.
+    interval in the tables below; that of all places is of this mix of them. “–”: not checked, or
+    not there. *Wrong answers* come without a message. *Undetected*: no query failed, hung or
+    answered wrongly, and no line of the log names the file. One copy may end in an error and in a
+    wrong answer, each in another query.
 """
 
 

@@ -195,7 +195,7 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     bounds: list[tuple[str, set[str]]] = [
         (
             f"- Equal arms told apart: **{false.count} of {false.trials}**, {_left(false, ALIKE)}; "
-            f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be.",
+            f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be{_mean(weighings, 'alike')}.",
             {"alike"},
         ),
         (
@@ -208,7 +208,7 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
         (
             f"- With writes, equal arms told apart: **{written.count} of {written.trials}**, "
             f"{_left(written, ALIKE_WITH_WRITES)}; at most {MOST_FALSE_WITH_WRITES} of "
-            f"{ALIKE_WITH_WRITES} may be.",
+            f"{ALIKE_WITH_WRITES} may be{_mean(weighings, WITH_WRITES)}.",
             {WITH_WRITES},
         ),
         (_named(weighings, WITH_WRITES, MOST_FALSE_WITH_WRITES), {WITH_WRITES}),
@@ -240,7 +240,7 @@ def _at_length(weighings: Sequence[Json]) -> str:
     return (
         f"- For two minutes, equal arms told apart: **{false.count} of {false.trials}**, "
         f"{_left(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
-        f"be. *No steady state* was said of {doubted}."
+        f"be{_mean(at_length, AT_LENGTH)}. *No steady state* was said of {doubted}."
     )
 
 
@@ -251,7 +251,8 @@ def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, 
     return [
         (
             f"- {setting.words}, equal arms told apart: **{false.count} of {false.trials}**, "
-            f"{_left(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be.",
+            f"{_left(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be"
+            f"{_mean(weighings, alike)}.",
             {alike},
         ),
         (
@@ -282,6 +283,20 @@ def _causes(weighings: Sequence[Json]) -> str:
     timed = [weighing for weighing in weighings if weighing.get("told")]
     counted = Counter(weighing["cause"] or "none" for weighing in timed)
     return ", ".join(f"{cause} {count}" for cause, count in counted.most_common()) or "–"
+
+
+def _mean(weighings: Sequence[Json], kind: str) -> str:
+    """What equal arms read on average: `"; mean −0.12 ± 0.04 points"`."""
+    alike = [weighing for weighing in weighings if weighing["kind"] == kind]
+    return f"; mean {_bias(alike).replace('-', '−')} points" if alike else ""
+
+
+def _bias(weighings: Sequence[Json]) -> str:
+    """Mean of estimate less truth, and its standard error where it is known, in points."""
+    errors = [weighing["estimate_percent"] - weighing["truth_percent"] for weighing in weighings]
+    error = _standard_error(weighings)
+    mean = f"{statistics.fmean(errors):+.2f}" if errors else "–"
+    return mean if error is None else f"{mean} ± {error:.2f}"
 
 
 def _false(weighings: Sequence[Json], kinds: Sequence[str]) -> Proportion:
@@ -326,15 +341,11 @@ def _row(kind: str, weighings: Sequence[Json]) -> list[str]:
     with_truth = [weighing for weighing in weighings if weighing.get("truth_percent") is not None]
     if not with_truth:
         return [kind, count, *["–" if weighings else "not yet measured"] * 6]
-    errors = [weighing["estimate_percent"] - weighing["truth_percent"] for weighing in with_truth]
-    bias = f"{statistics.fmean(errors):+.2f}"
-    if (uncertain := _standard_error(with_truth)) is not None:
-        bias += f" ± {uncertain:.2f}"
     return [
         kind,
         count,
         f"{statistics.fmean(weighing['truth_percent'] for weighing in with_truth):.2f}",
-        bias,
+        _bias(with_truth),
         f"{sum(_covers(weighing) for weighing in with_truth)} of {len(with_truth)}",
         percent(
             Proportion(

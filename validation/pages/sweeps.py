@@ -28,7 +28,7 @@ _PICTURES = {
 }
 """Weighing → the picture of its report, and what it shows."""
 _SWEEP = """
-    Intervals hold together, each with its share of the error.
+    Intervals of one arm hold together.
 """
 _EFFECTS = """
     A main effect is the second level against the first, averaged over all other cells; an

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 from steelyard.model.errors import RecordError
 from steelyard.record.environment import Environment, Inspection
@@ -83,23 +84,41 @@ class Telemetry:
     spent: tuple[SpentLine, ...] = ()
 
 
-def read_recorded(record: Record) -> RecordContents:
-    """The whole record, every file read once; RecordError where a part is missing or damaged."""
+@dataclass(frozen=True)
+class RecordLines:
+    """The lines of telemetry.jsonl and of slices.jsonl, for those who need both more than once."""
+
+    telemetry: Telemetry
+    slices: Sequence[SliceLine]
+    """Every slice in the order in which they ended, those of the pilot among them."""
+
+
+def read_lines(record: Record) -> RecordLines:
+    """Both files; RecordError where one is damaged."""
+    with _uncollected():
+        telemetry = _telemetry(record, _raw_verdict)
+        return RecordLines(telemetry, tuple(read_slices(record)))
+
+
+def read_recorded(record: Record, lines: RecordLines | None = None) -> RecordContents:
+    """The whole record, every file read once; RecordError where a part is missing or damaged.
+    `lines`: of this record, where they were read before."""
     with damage_named():
-        return _whole(record)
+        return _whole(record, lines)
 
 
-def _whole(record: Record) -> RecordContents:
+def _whole(record: Record, lines: RecordLines | None) -> RecordContents:
     raw, environment = _raw_plan(record), _raw_environment(record) or {}
-    plan, verdict = Plan.of_json(raw, _place(record, PLAN)), _raw_verdict(record)
-    telemetry = _telemetry(record, verdict)
+    plan = Plan.of_json(raw, _place(record, PLAN))
+    verdict = cache(_raw_verdict)  # few need it
+    telemetry = _telemetry(record, verdict) if lines is None else lines.telemetry
     return RecordContents(
         directory=str(record.directory),
         study=as_weighed(read_study_file(record), plan.counted),
         plan=plan,
         environment=Environment.of_json(environment, _place(record, ENVIRONMENT)),
         inspection=_inspection(record, verdict, raw, environment),
-        epochs=finished_epochs(record, telemetry),
+        epochs=finished_epochs(record, telemetry, lines.slices if lines else None),
         events=telemetry.events,
         end=telemetry.end,
         spent=telemetry.spent,
@@ -157,12 +176,16 @@ def read_slices(record: Record) -> Iterator[SliceLine]:
 
 def read_telemetry(record: Record) -> Telemetry:
     """telemetry.jsonl."""
-    return _telemetry(record, None)
+    return _telemetry(record, lambda _: None)
 
 
-def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple[Epoch, ...]:
-    """Every epoch that was finished, in order, with the totals over its slices; `telemetry`: of
-    this record, where it was read before. RecordError: some of it is missing."""
+def finished_epochs(
+    record: Record,
+    telemetry: Telemetry | None = None,
+    slices: Iterable[SliceLine] | None = None,
+) -> tuple[Epoch, ...]:
+    """Every epoch that was finished, in order, with the totals over its slices; `telemetry` and
+    `slices`: of this record, where they were read before. RecordError: some of it is missing."""
     read = telemetry or read_telemetry(record)
     for number, line in enumerate(read.epochs):
         if line.epoch != number:
@@ -172,7 +195,8 @@ def finished_epochs(record: Record, telemetry: Telemetry | None = None) -> tuple
                 hint=_COPY_AGAIN,
             )
     with _uncollected():
-        totals = epochs_of(read_slices(record), read.epochs, read.turns)
+        every = read_slices(record) if slices is None else slices
+        totals = epochs_of(every, read.epochs, read.turns)
     epochs = tuple(
         Epoch(line, epoch_totals) for line, epoch_totals in zip(read.epochs, totals, strict=True)
     )
@@ -235,8 +259,12 @@ def losses_of_torn_epochs(telemetry: Telemetry) -> dict[tuple[int, str], LostTur
     return {(loss.epoch, loss.arm): loss for loss in lost if loss.epoch not in finished}
 
 
-def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
-    """The verdict of a record of format 1 tells its end, which its telemetry has not."""
+RawVerdict = Callable[[Record], RawLine | None]
+"""Reads the verdict of a record, where it has one: of format 1 it has what other files lack."""
+
+
+def _telemetry(record: Record, verdict: RawVerdict) -> Telemetry:
+    """`verdict`: reads that of a record of format 1, which has its end: the telemetry has none."""
     place = _place(record, TELEMETRY)
     lines = [upgrade_telemetry(line) for line in record.lines(TELEMETRY)]
     kinds = ("epoch", "event", "end", "turn", "lost turn", "spent")
@@ -244,8 +272,8 @@ def _telemetry(record: Record, verdict: RawLine | None) -> Telemetry:
     for line in lines:
         parts.setdefault(line.get("type", ""), []).append(line)
     epochs = {line.epoch: line for line in (EpochLine.of_json(x, place) for x in parts["epoch"])}
-    if not parts["end"] and verdict is not None:
-        parts["end"] = [end_of(verdict, lines)]
+    if not parts["end"] and (stated := verdict(record)) is not None:
+        parts["end"] = [end_of(stated, lines)]
     return Telemetry(
         epochs=tuple(epochs[epoch] for epoch in sorted(epochs)),
         events=tuple(EventLine.of_json(line, place) for line in parts["event"]),
@@ -272,11 +300,12 @@ def _raw_verdict(record: Record) -> RawLine | None:
 
 
 def _inspection(
-    record: Record, verdict: RawLine | None, plan: RawLine, environment: RawLine
+    record: Record, verdict: RawVerdict, plan: RawLine, environment: RawLine
 ) -> Inspection:
     if (record.directory / INSPECTION).exists():
         return Inspection.of_json(record.read(INSPECTION), _place(record, INSPECTION))
-    return Inspection.of_json(inspection_of(verdict, plan, environment), _place(record, VERDICT))
+    stated = inspection_of(verdict(record), plan, environment)
+    return Inspection.of_json(stated, _place(record, VERDICT))
 
 
 def _place(record: Record, name: str) -> str:

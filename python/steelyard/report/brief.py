@@ -13,6 +13,7 @@ from pathlib import Path
 
 from steelyard.model.errors import RecordError, SteelyardError
 from steelyard.model.files.own_directory import OwnDirectory
+from steelyard.record.reader import RecordLines
 from steelyard.report.page import Brevity, render_page
 from steelyard.report.source import CountLatencies, core_counts, read_source
 
@@ -38,13 +39,18 @@ _FLAGS = (
 _PAGES = re.compile(rb"/Type\s*/Pages\b[^>]*?/Count\s+(\d+)|/Count\s+(\d+)[^>]*?/Type\s*/Pages\b")
 
 
-def write_brief(record: Path, *, count_latencies: CountLatencies = core_counts) -> Path:
-    """Write brief.pdf into the record directory and return its path.
+def write_brief(
+    record: Path,
+    *,
+    count_latencies: CountLatencies = core_counts,
+    lines: RecordLines | None = None,
+) -> Path:
+    """Write brief.pdf into the record directory and return its path; `lines`: as for the page.
 
     RecordError: there is no readable record, or it does not fit; SteelyardError: no browser can
     print here; UntrustedPathError: others may write into the directory.
     """
-    source = read_source(record, count_latencies)
+    source = read_source(record, count_latencies, lines)
     try:
         with OwnDirectory.open(record) as directory:
             for brevity in BREVITIES:

@@ -17,6 +17,7 @@ from steelyard.model.errors import StudyError
 from steelyard.model.files.printable import printable
 from steelyard.model.threat import Threat
 from steelyard.record.contrast import WithdrawnThreat
+from steelyard.record.reader import RecordLines
 from steelyard.record.record import Record
 from steelyard.record.spent import Spent
 from steelyard.record.verdict import Compared, TimeParts, Verdict
@@ -66,13 +67,13 @@ from steelyard.wording.contrast_text import method_text, shown_epoch
 _HERE = Path(__file__).parent
 
 
-def write_report(record: Path, *, count_latencies: CountLatencies = core_counts) -> Path:
-    """Write report.html into the record directory and return its path.
-
-    The page is drawn from the record's files alone; a record without a verdict gets a page that
-    says so. Raises RecordError when the directory holds no readable record.
-    """
-    source = read_source(record, count_latencies)
+def write_report(
+    record: Path, *, count_latencies: CountLatencies = core_counts, lines: RecordLines | None = None
+) -> Path:
+    """Write report.html into the record directory, from its files alone, and return its path: a
+    page that says so of a record without a verdict. RecordError: there is no readable record.
+    `lines`: of this record, where they were read before."""
+    source = read_source(record, count_latencies, lines)
     return Record.open(record).write("report.html", render_page(source))
 
 

@@ -1,4 +1,4 @@
-"""Reads from a record what its page shows, one slice at a time, whatever its size."""
+"""Reads from a record what its page shows, one slice at a time unless they were read before."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from steelyard.record.epoch import EpochLine
 from steelyard.record.machine import DriveHealth
 from steelyard.record.plan import Plan
 from steelyard.record.reader import (
+    RecordLines,
     read_environment,
     read_inspection,
     read_plan,
@@ -145,13 +146,17 @@ def core_counts(latencies: list[str], edges_ns: list[int]) -> list[int]:
     return counts
 
 
-def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
-    """Read a record; only plan.json must be there. Raises RecordError."""
+def read_source(
+    directory: Path, count_latencies: CountLatencies, lines: RecordLines | None = None
+) -> PageSource:
+    """Read a record; only plan.json must be there. Raises RecordError. `lines`: of this record,
+    where they were read before; otherwise one slice at a time is in memory."""
     record = Record.open(directory)
-    plan, telemetry = read_plan(record), read_telemetry(record)
+    plan = read_plan(record)
+    telemetry = read_telemetry(record) if lines is None else lines.telemetry
     borders: dict[int, dict[str, DroppedSlices]] = {}
-    lines, turns = telemetry.epochs, telemetry.turns
-    measured = _undropped(measured_slices(read_slices(record), lines, turns), borders)
+    slices = _Slices(record) if lines is None else lines.slices
+    measured = _undropped(measured_slices(slices, telemetry.epochs, telemetry.turns), borders)
     dots, counts = _read_slices(measured, _control_first(plan), count_latencies)
     title, question = _read_words(directory / "study.toml")
     environment, verdict = read_environment(record) or Environment(), read_verdict(record)
@@ -172,18 +177,31 @@ def read_source(directory: Path, count_latencies: CountLatencies) -> PageSource:
         dots=dots,
         latency_counts=counts,
         borders=borders,
-        turns=_turns(record, lines, turns),
-        devices=(*device_rows(lines), *probed_rows(environment, lines, verdict)),
+        turns=_turns(slices, telemetry.epochs, telemetry.turns),
+        devices=(
+            *device_rows(telemetry.epochs),
+            *probed_rows(environment, telemetry.epochs, verdict),
+        ),
         drives_after=telemetry.end.drives if telemetry.end else (),
     )
 
 
+@dataclass(frozen=True)
+class _Slices:
+    """Those of a record, read anew by each who goes through them."""
+
+    record: Record
+
+    def __iter__(self) -> Iterator[SliceLine]:
+        return read_slices(self.record)
+
+
 def _turns(
-    record: Record, lines: Sequence[EpochLine], turns: Sequence[TurnLine]
+    slices: Iterable[SliceLine], lines: Sequence[EpochLine], turns: Sequence[TurnLine]
 ) -> dict[int, dict[str, Turn]]:
     if not turns and not any(line.windows for line in lines):
         return {}
-    every = epochs_of(read_slices(record), lines, turns)
+    every = epochs_of(slices, lines, turns)
     return {epoch.epoch + 1: dict(epoch.turns) for epoch in every}
 
 

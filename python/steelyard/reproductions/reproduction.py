@@ -100,6 +100,8 @@ class Chief(StudyModel):
     arm: str
     at: str = ""
     """The point of a sweep."""
+    others: str = ""
+    """What other weighings of it read, in words, where they disagree."""
 
 
 class Reproduction(StudyModel):

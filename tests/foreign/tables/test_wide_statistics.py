@@ -176,3 +176,51 @@ def test_bounds_of_some_arms_alone_are_refused() -> None:
     text = bounded(("off", "on"), ("lo", "hi"), "{0}_{1}", [0, 1, 2])
     without = "\n".join(",".join(line.split(",")[:5]) for line in text.splitlines()) + "\n"
     assert refused_text(without, higher_is_better=True, **RANDOM)
+
+
+def of_runs(arms: tuple[str, str], work: str, length: str, layout: str, by_arm: bool) -> str:
+    """What two arms did in runs of a minute, the second a hundredth less, and their lengths."""
+    levels = {work: (10_000, 9_900), length: (60.01, 60.01)}
+    pairs = [(n, word) for n in (0, 1) for word in levels]
+    pairs = pairs if by_arm else sorted(pairs, key=lambda pair: pair[1] == length)
+    heads = [layout.format(arm=arms[n], word=word) for n, word in pairs]
+    rows = (
+        ",".join(
+            f"{levels[word][n] + (((k + n) * 37 % 101) * (1 if word == work else 3e-4)):.6g}"
+            for n, word in pairs
+        )
+        for k in range(10)
+    )
+    return "\n".join([",".join(heads), *rows]) + "\n"
+
+
+@pytest.mark.parametrize("layout", ["{arm}_{word}", "{word}_{arm}", "{arm} {word}"])
+@pytest.mark.parametrize("by_arm", [True, False])
+@pytest.mark.parametrize("work", ["transactions", "queries", "rows", "commits"])
+@pytest.mark.parametrize("length", ["duration_s", "seconds", "elapsed_s", "time_ms"])
+def test_what_came_of_runs_and_how_long_they_were_are_asked_about(
+    work: str, length: str, layout: str, by_arm: bool
+) -> None:
+    text = of_runs(("off", "on"), work, length, layout, by_arm)
+    error = refused_text(text, **RANDOM)
+    assert "could be what was measured" in error.primary
+    judgement = judged_text(text, metric=work, higher_is_better=True, **RANDOM)
+    assert verdict(judgement) == "slower"
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+
+
+@pytest.mark.parametrize("rate", ["tps", "ops", "qps", "ops_per_s"])
+@pytest.mark.parametrize("length", ["duration_s", "elapsed_s"])
+def test_a_rate_beside_the_length_of_runs_is_judged(rate: str, length: str) -> None:
+    text = of_runs(("off", "on"), rate, length, "{arm}_{word}", True)
+    judgement = judged_text(text, **RANDOM)
+    assert verdict(judgement) == "slower"
+    assert judgement.reading is not None
+    assert judgement.reading.others == (length.replace("_", " "),)
+
+
+def test_operations_of_longer_runs_are_asked_about() -> None:
+    text = of_runs(("off", "on"), "ops", "duration_s", "{arm}_{word}", True)
+    heads, *rows = text.splitlines()
+    longer = "\n".join([heads, *(f"{row.rpartition(',')[0]},66.01" for row in rows)]) + "\n"
+    assert "is perhaps a count" in refused_text(longer, **RANDOM).primary

@@ -21,6 +21,8 @@ HOSTILE: dict[str, tuple[str | bytes, str]] = {
     "infinity": ('{"estimate": -Infinity}', "-Infinity"),
     "beyond a double": ('{"estimate": 1e999}', "1e999"),
     "beyond a double, in capitals": ("[-1.5E+4000]", "-1.5E+4000"),
+    "beyond a double, beside names with escapes": (r'{"a\"": 1, "b": 1e999}', "1e999"),
+    "beyond a double, without an exponent": ("[1" + "0" * 400 + ".5]", "1000000000"),
     "torn": ('{"a": ', "line 1 column 7"),
     "nothing": ("", "Expecting value"),
     "no text": (b'{"a": "\xff"}', "not UTF-8 at byte 7"),
@@ -36,7 +38,16 @@ def test_what_is_beyond_the_bounds_is_refused_in_words(case: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{"a": [1, 2.5, None, True, "µ"]}, "\ud800", 10**4_000, 1e300, 1e-400, [[[[]]]], {}],
+    [
+        {"a": [1, 2.5, None, True, "µ"]},
+        "\ud800",
+        10**4_000,
+        1e300,
+        1e-400,
+        [[[[]]]],
+        {},
+        {"1e999": "1e999", "a\\": "1e999", '"1e999': 10**400},
+    ],
     ids=lambda value: str(value)[:20].encode("ascii", "replace").decode(),
 )
 def test_what_lies_within_them_is_read_as_the_standard_library_reads_it(value: object) -> None:

@@ -108,7 +108,7 @@ def contrast_lines(
 
 
 def measured_lines(verdict: Verdict, contrast: ContrastLine, width: int) -> list[str]:
-    """Both arms in absolute numbers, the control's first: `"throughput 1 655 → 3 350 /s"`."""
+    """Both arms in absolute numbers, the control's first: `"median throughput 1 655 → 3 350"`."""
     parts = [" ".join(row) for row in figures(verdict, contrast)]
     return (
         wrapped(f"{contrast.control} → {contrast.arm}: {'; '.join(parts)}", width, "")

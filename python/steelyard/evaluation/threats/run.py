@@ -200,7 +200,7 @@ def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Obse
     every = [epoch.totals for epoch in epochs]
     counted: dict[Literal["checkpoints", "autovacuums"], list[list[float]]] = {
         "checkpoints": [[timed_checkpoints(epoch, arm) for arm in both] for epoch in every],
-        "autovacuums": [[epoch.amount(arm, "autovacuums") for arm in both] for epoch in every],
+        "autovacuums": [[_autovacuums(epoch, arm) for arm in both] for epoch in every],
     }
     for work, amounts in counted.items():
         known = [of_both for of_both in amounts if not any(map(math.isnan, of_both))]
@@ -209,6 +209,12 @@ def _background(epochs: Sequence[Epoch], both: tuple[str, str]) -> Iterator[Obse
             yield BackgroundInOneArm(work, tuple(zip(both, counts, strict=True)))
 
 
+@memoize_by_identity
+def _autovacuums(epoch: EpochTotals, arm: str) -> float:
+    return epoch.amount(arm, "autovacuums")
+
+
+@memoize_by_identity
 def timed_checkpoints(epoch: EpochTotals, arm: str) -> float:
     """Checkpoints by timeout that were really done; NaN where they were not counted.
 
@@ -248,6 +254,7 @@ def _driver(epochs: Sequence[Epoch]) -> Iterator[Observation]:
         yield DriverMostOfWork(driver / (driver + servers))
 
 
+@memoize_by_identity
 def _servers_us(totals: EpochTotals) -> float:
     """Of all arms; NaN where that of one was not read."""
     return math.fsum(totals.amount(arm, SERVER_CPU) for arm in totals.readings)
@@ -268,7 +275,7 @@ def _processor_time(
     if any(a <= 0 or b <= 0 for a, b in pairs):
         return
     speeds = np.array([math.log(a / b) for a, b in pairs])
-    costs = np.array([math.log(_cpu_ratio(t, control, arm)) for t in totals])
+    costs = np.array([_log_cpu_ratio(t, control, arm) for t in totals])
     speed, unseen = t_interval(speeds), t_interval(speeds + costs / 2)
     if not _may_disagree(speed, unseen, float(costs.mean()), margin):
         return
@@ -295,9 +302,10 @@ def _may_disagree(speed: Interval, unseen: Interval, cost: float, margin: float)
     )
 
 
-def _cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
+@memoize_by_identity
+def _log_cpu_ratio(totals: EpochTotals, control: str, arm: str) -> float:
     read = cause_read(SERVER_CPU)
-    return read(totals, arm) / read(totals, control)
+    return math.log(read(totals, arm) / read(totals, control))
 
 
 def _steadiness(

@@ -43,6 +43,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     numbers = [c for c in roles.numbers if c not in swept]
     _refuse_repetitions(table, numbers)
     groups = _groups(table, roles, numbers)
+    groups |= _counts_beside(table, roles, groups)
     instead = _slices(table, roles)
     factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
     named = len(set(zip(*(factor.values for factor in factors), strict=True))) > 1
@@ -177,6 +178,28 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
     return groups
 
 
+def _counts_beside(
+    table: Table, roles: Roles, groups: Mapping[Group, Sequence[int]]
+) -> dict[Group, list[int]]:
+    """Counts of the same arms beside times, by what is counted: times may be how long each run was,
+    and counts what came of it."""
+    times = [columns for (kind, _), columns in groups.items() if kind == TIME]
+    counts: dict[Group, list[int]] = {}
+    for column in roles.spare if times else ():
+        heading = roles.headings[column]
+        if heading.role is Role.COUNT and not table.is_text(column):
+            counted = " ".join(
+                word for word in split_words(heading.name) if word not in heading.rest
+            )
+            counts.setdefault((counted, ""), []).append(column)
+    arms = [sorted(roles.headings[c].rest for c in columns) for columns in times]
+    return {
+        group: columns
+        for group, columns in counts.items()
+        if sorted(roles.headings[c].rest for c in columns) in arms
+    }
+
+
 def _refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
     """NumbersError where columns are numbered repetitions of several arms, "off_1", "off_2",
     "on_1", "on_2": each would be an arm of its own."""
@@ -214,16 +237,21 @@ def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
 def _named_in_group(
     metric: Metric, group: Group, groups: Mapping[Group, Sequence[int]], table: Table, roles: Roles
 ) -> Metric:
-    """The metric of one group of columns, where others are of other statistics: called by the
-    words of its headings that name no arm ("avg"), which rank it; a mean is so only where no other
-    group is surely what was measured."""
+    """The metric of one group of columns, where there are others: called by the words of its
+    headings that name no arm ("ops", "avg"), which rank it. Where groups are of other statistics
+    a mean is so only where no other group is surely what was measured."""
     statistic = group[1]
-    if len(groups) < 2 or not statistic:
+    if len(groups) < 2:
         return metric
     label = _without_arm(table, roles, groups[group][0])
     meant = heading_of(label).metric
     known = meant is not None and meant.higher_is_better is not None
     unnamed = metric.name == "value" and not metric.unit
+    if not any(other for _, other in groups):
+        named = meant if meant is not None and known and unnamed else metric
+        return replace(named, column=label)
+    if not statistic:
+        return metric
     sure = any(not other or (kind and other == "mean") for kind, other in groups)
     if meant is not None and known and (unnamed or (not sure and meant.accepts(metric.unit))):
         metric = replace(meant, unit=meant.unit or metric.unit, column="")

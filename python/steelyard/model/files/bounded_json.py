@@ -18,10 +18,8 @@ MOST_BYTES = 16 << 20
 """Of a file that is read whole: its values take some twenty times as much memory."""
 MOST_LEVELS = 200
 """Of arrays and objects within each other, as pydantic's parser has it."""
-_HUGE = re.compile(rb"(?:^|[\s:,\[])-?\d[\d.]*[eE]\+?\d{3}")
-"""A number that may be beyond what a double holds."""
-_HUGE_END = re.compile(rb"[eE]\+?\d\d\d")
-"""Its end, for which a line is searched in a third of the time."""
+_HUGE = re.compile(rb"[eE]\+?\d{3}"), re.compile(rb"\d{300}")
+"""In a number that may be beyond what a double holds; two are searched faster than one of both."""
 
 
 class JsonError(ValueError):
@@ -60,7 +58,8 @@ def parse_json(content: bytes | str) -> Any:
 
     raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     try:
-        if _HUGE_END.search(raw) is None or _HUGE.search(raw) is None:
+        numbers = _outside_strings(raw)
+        if not any(huge.search(numbers) for huge in _HUGE):  # it makes infinite ones of them
             return from_json(raw, allow_inf_nan=False)
     except ValueError:
         pass  # the other one accepts lone surrogates, which names of files are written as
@@ -89,6 +88,11 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise JsonError(f"the number {text[:20]} is beyond what can be computed with")
     return number
+
+
+def _outside_strings(raw: bytes) -> bytes:
+    """What of JSON stands outside of strings, or all of it where one has an escaped character."""
+    return raw if b"\\" in raw else b'"'.join(raw.split(b'"')[::2])
 
 
 def _in_words(reason: ValueError) -> str:

@@ -97,7 +97,7 @@ def redacted_json(value: Any) -> Any:
     """The same value of JSON, its texts redacted, and those at secret names left out. No key is
     lost: keys that become alike are numbered."""
     if isinstance(value, str):
-        return redacted(value)
+        return redacted(value) if len(value) > _SHORT else _redacted_short(value)
     if isinstance(value, Mapping):
         table = dict[Any, Any]()
         for key, inner in value.items():
@@ -107,6 +107,11 @@ def redacted_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [redacted_json(inner) for inner in value]
     return value
+
+
+_SHORT = 40
+"""Characters of a text that may well come again: of names, units and words."""
+_redacted_short = lru_cache(maxsize=4096)(redacted)
 
 
 def _left_out(value: Any) -> Any:

@@ -44,14 +44,14 @@ def times_text(percent: float | None) -> str:
 
 
 def figures(verdict: Verdict, contrast: ContrastLine) -> list[tuple[str, str]]:
-    """What was measured of both arms: `("throughput", "1 655 → 3 350 /s, 2.02 times")`, then
+    """What was measured of both arms: `("median throughput", "1 655 → 3 350 /s, 2.02 times")`, then
     percentiles of the latency; what the record does not have is left out."""
     rows = []
     rates = [_rate(verdict, contrast, arm) for arm in (contrast.control, contrast.arm)]
     if rates[0] is not None and rates[1] is not None:
         change = 100 * (rates[1] / rates[0] - 1) if rates[0] else None
         texts = (amount(_rounded(rates[0])), amount(_rounded(rates[1])))
-        name = contrast.metric if verdict.capacity else "throughput"
+        name = contrast.metric if verdict.capacity else "median throughput"
         rows.append((name, ", ".join(filter(None, (f"{_pair(*texts)} /s", times_text(change))))))
     costs = {cost.arm: cost for cost in verdict.costs}
     if contrast.arm in costs and contrast.control in costs:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from steelyard.record.reader import RecordLines
     from steelyard.record.verdict import Verdict
     from steelyard.verdict.rejudge import VerdictDifference
 
@@ -50,33 +51,36 @@ def report(
         raise UsageError("--json goes with --rejudge")
     if brief and rejudge:
         raise UsageError("--brief and --rejudge exclude each other", hint="Type one of them.")
+    from steelyard.record.reader import read_lines
     from steelyard.record.record import Record
 
-    Record.open(record)  # before what draws is loaded
+    opened = Record.open(record)  # before what draws is loaded
     if rejudge:
         _rejudge(record, as_json)
         return
+    lines = read_lines(opened)
     if brief:
         from steelyard.report.brief import write_brief
 
-        typer.echo(str(write_brief(record)))
+        typer.echo(str(write_brief(record, lines=lines)))
     else:
         from steelyard.report.page import write_report
 
-        typer.echo(str(write_report(record)))
-    _note_what_does_not_follow(record)
+        typer.echo(str(write_report(record, lines=lines)))
+    _note_what_does_not_follow(record, lines)
 
 
-def _note_what_does_not_follow(directory: Path) -> None:
+def _note_what_does_not_follow(directory: Path, lines: RecordLines) -> None:
     """Say where verdict.json is not what was measured: the page shows it as it is."""
     from steelyard.model.errors import SteelyardError
     from steelyard.record.reader import read_verdict
     from steelyard.record.record import Record
 
-    if read_verdict(Record.open(directory)) is None:
+    recorded = read_verdict(Record.open(directory))
+    if recorded is None:
         return
     try:
-        judged, differences = _judged_again(directory)
+        judged, differences = _judged_again(directory, recorded, lines)
     except SteelyardError as reason:
         typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
         return
@@ -89,20 +93,14 @@ def _note_what_does_not_follow(directory: Path) -> None:
         )
 
 
-def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]]:
-    from steelyard.model.errors import RecordError
-    from steelyard.record.reader import read_recorded, read_verdict
+def _judged_again(
+    directory: Path, recorded: Verdict, lines: RecordLines | None = None
+) -> tuple[Verdict, Sequence[VerdictDifference]]:
+    from steelyard.record.reader import read_recorded
     from steelyard.record.record import Record, damage_named
     from steelyard.verdict.rejudge import differences, rejudge
 
-    record = Record.open(directory)
-    recorded = read_verdict(record)
-    if recorded is None:
-        raise RecordError(
-            f'weighing has no verdict yet: "{directory}"',
-            hint="steelyard weigh --resume goes on with it.",
-        )
-    whole = read_recorded(record)
+    whole = read_recorded(Record.open(directory), lines)
     with damage_named():
         judged = rejudge(whole)
     return judged, differences(recorded, judged)
@@ -110,7 +108,17 @@ def _judged_again(directory: Path) -> tuple[Verdict, Sequence[VerdictDifference]
 
 def _rejudge(directory: Path, as_json: bool) -> None:
     """Nothing is written: the record keeps the verdict that was given."""
-    judged, differences = _judged_again(directory)
+    from steelyard.model.errors import RecordError
+    from steelyard.record.reader import read_verdict
+    from steelyard.record.record import Record
+
+    recorded = read_verdict(Record.open(directory))
+    if recorded is None:
+        raise RecordError(
+            f'weighing has no verdict yet: "{directory}"',
+            hint="steelyard weigh --resume goes on with it.",
+        )
+    judged, differences = _judged_again(directory, recorded)
     if as_json:
         facts = {
             "same": not differences,

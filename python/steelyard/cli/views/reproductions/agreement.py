@@ -116,7 +116,7 @@ def _comparison(claim: Claim, effect: Reading) -> str:
 
 def _size(percent: float, low: float, high: float) -> str:
     if not low <= percent <= high:
-        return "They **differ**: it lies outside of our interval."
+        return "They **differ**: it lies outside of our interval; it has none."
     if low <= 0 <= high:
         needed = _needed(percent, low, high)
         return f"**Cannot tell**: our interval holds it and no effect alike{needed}."

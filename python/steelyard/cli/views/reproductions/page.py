@@ -83,7 +83,8 @@ def _chief_words(study: Reproduction, outcomes: Found) -> Iterator[str]:
         for where, contrast in contrasts_of(outcome, chief.arm):
             if where.removeprefix(" at ") == chief.at:
                 what = f"{questions[chief.step]}{_of_what(outcome)}"
-                yield f"{what}: {_reading_words(where, contrast)}"
+                others = f"; {escaped(chief.others)}" if chief.others else ""
+                yield f"{what}: {_reading_words(outcome, where, contrast)}{others}"
 
 
 def claim_row(claim: Reproduction, outcomes: Found) -> str:
@@ -118,11 +119,24 @@ def _of_what(outcome: Verdict | Swept) -> str:
 
 def _in_words(outcome: Verdict | Swept) -> Iterator[str]:
     """Each arm with its verdict in a word and its reading."""
-    return (_reading_words(where, contrast) for where, contrast in contrasts_of(outcome))
+    return (_reading_words(outcome, where, contrast) for where, contrast in contrasts_of(outcome))
 
 
-def _reading_words(where: str, contrast: ContrastLine | SweptContrast) -> str:
-    return f"{contrast.arm}{where} **{contrast.verdict}** {escaped(reading_text(contrast))}"
+def _reading_words(
+    outcome: Verdict | Swept, where: str, contrast: ContrastLine | SweptContrast
+) -> str:
+    verdict: str = contrast.verdict
+    if verdict == "equivalent":
+        verdict += f" ±{_margin(outcome, contrast):g} %"
+    return f"{contrast.arm}{where} **{verdict}** {escaped(reading_text(contrast))}"
+
+
+def _margin(outcome: Verdict | Swept, contrast: ContrastLine | SweptContrast) -> float:
+    """Within which a contrast is called equivalent, in percent."""
+    if isinstance(outcome, Swept):
+        return outcome.margin_percent
+    assert isinstance(contrast, ContrastLine)  # as those of a verdict are
+    return contrast.details.margin_percent
 
 
 def _figures(study: Reproduction) -> str:
