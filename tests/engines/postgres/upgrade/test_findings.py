@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from integrity.made_files import cluster_at, control_file
-from steelyard.engines.intake import DataPlace
+from steelyard.engines.intake import DataPlace, Overridden, ServerSettings
 from steelyard.engines.postgres.upgrade import rehearsal
 from steelyard.engines.postgres.upgrade.facts import ClusterFacts, DatabaseFacts
 from steelyard.engines.postgres.upgrade.findings import (
     copy_findings,
     extension_findings,
+    offered_findings,
     warned_findings,
 )
 from steelyard.engines.postgres.upgrade.original_state import (
@@ -182,3 +183,17 @@ def test_room_is_counted_for_the_log_of_new_clusters(
     large = replace(CLEAN, wal_segment_bytes=1 << 30)
     with pytest.raises(EngineError, match="are needed"):
         rehearsal._require_space(place, large, 2)
+
+
+def test_settings_that_count_more_than_a_named_file_are_noted() -> None:
+    automatic = "postgresql.auto.conf of the data"
+    offered = ServerSettings(
+        {"work_mem": "8MB"},
+        missing='main.conf includes "more.conf" if it exists, and it does not exist here',
+        overridden=(Overridden("work_mem", "4MB", automatic), Overridden("jit", "on", automatic)),
+    )
+    lacking, above = offered_findings(offered)
+    assert (lacking.level, lacking.what) == ("note", offered.missing)
+    assert above.what.startswith(f"{automatic} says otherwise than --config")
+    assert "work_mem, jit" in above.detail
+    assert offered_findings(ServerSettings({"work_mem": "8MB"})) == []

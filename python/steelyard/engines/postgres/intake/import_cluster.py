@@ -36,6 +36,7 @@ from steelyard.engines.postgres.intake.recover import Opening, row_security_doub
 from steelyard.engines.postgres.intake.restoring import restore_dump
 from steelyard.engines.postgres.intake.role_settings import reset_own_role, setting_doubts
 from steelyard.engines.postgres.intake.server_settings import read_server_settings
+from steelyard.engines.postgres.intake.table_statistics import gather_statistics
 from steelyard.engines.postgres.life.catalogue_rows import (
     PG_DATABASE,
     database_names,
@@ -99,17 +100,6 @@ _NAME_BYTES, _ALIGNED, _OID_BYTES = 64, 8, 4
 """NAMEDATALEN, MAXIMUM_ALIGNOF, and what stands before a name in pg_database."""
 _STANDBY = ("standby.signal", "recovery.signal")
 _FETCHES_NOTHING = {name: SET[name] for name in ("max_logical_replication_workers",)}
-_TABLES = (
-    "WITH RECURSIVE above(oid) AS (SELECT inhparent FROM pg_catalog.pg_inherits"
-    " JOIN pg_catalog.pg_class AS c ON c.oid = inhrelid WHERE relkind = 'f'"
-    " UNION SELECT inhparent FROM pg_catalog.pg_inherits JOIN above ON inhrelid = above.oid)"
-    " SELECT pg_catalog.format('%I.%I', nspname, relname), c.oid IN (SELECT oid FROM above)"
-    " FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = relnamespace"
-    " WHERE relkind IN ('r', 'm', 'p') AND relpersistence <> 't' ORDER BY 1"
-)
-"""What ANALYZE reads, and whether a foreign table is a part of it: it would read that, too."""
-_ANALYZED_AT_ONCE = 500
-_MOST_NAMED = 5
 _LOCALE_C = "it was restored with locale C: the order of texts may be another than where it was"
 
 
@@ -191,7 +181,7 @@ def take_in_dump(
         with connected(database) as session:
             gone += _without_subscriptions(session)
             doubts += row_security_doubts(session)
-            doubts += _gather_statistics(session)
+            doubts += gather_statistics(session)
             row = session.execute(b"SELECT pg_catalog.pg_database_size(current_database())")
             size = int((row.fetchone() or (0,))[0])
     return ImportedCluster(restored.database, size, tuple(gone), tuple(doubts))
@@ -214,27 +204,6 @@ def _without_subscriptions(session: psycopg.Connection) -> Iterator[Neutralised]
         ):
             session.execute(sql.SQL(statement).format(sql.Identifier(name)))
         yield Neutralised(printable(f"CREATE SUBSCRIPTION {name}"), "the copy fetches nothing")
-
-
-def _gather_statistics(session: psycopg.Connection) -> Iterator[str]:
-    """VACUUM, and ANALYZE but of tables that rows of other servers are a part of; a doubt that
-    names these."""
-    tables = session.execute(_TABLES.encode()).fetchall()
-    above = [str(name) for name, is_above in tables if is_above]
-    if not above:
-        session.execute(b"VACUUM (ANALYZE)")
-        return
-    session.execute(b"VACUUM")
-    names = [str(name) for name, is_above in tables if not is_above]
-    for first in range(0, len(names), _ANALYZED_AT_ONCE):
-        listed = ", ".join(names[first : first + _ANALYZED_AT_ONCE])
-        session.execute(f"ANALYZE {listed}".encode())
-    more = ", …" if len(above) > _MOST_NAMED else ""
-    yield (
-        f"no statistics were gathered of {printable(', '.join(above[:_MOST_NAMED]))}{more}: a "
-        "foreign table is a part of it, and would be read on the server that it leads to; plans of "
-        "statements on it may be others than there"
-    )
 
 
 def require_database(place: DataPlace, database: str | None) -> None:

@@ -224,3 +224,19 @@ def _defaults(
 def _with_unit(value: str | None, unit: str) -> str:
     text = "" if value is None else value
     return f"{text} {unit}".strip() if unit and text not in ("", "-1") else text or "(empty)"
+
+
+def offered_findings(offered: ServerSettings) -> list[RehearsalFinding]:
+    """What of the server's settings was not rehearsed, or not as a named file has them."""
+    lacking = [RehearsalFinding("note", offered.missing)] if offered.missing else []
+    by_place: dict[str, list[str]] = {}
+    for each in offered.overridden:
+        by_place.setdefault(each.by, []).append(each.name)
+    return lacking + [
+        RehearsalFinding(
+            "note",
+            f"{place} says otherwise than --config, and counts more, as at a server's start",
+            detail=f"Rehearsed as it says: {', '.join(names)}.",
+        )
+        for place, names in by_place.items()
+    ]

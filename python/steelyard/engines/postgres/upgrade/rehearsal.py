@@ -31,6 +31,7 @@ from steelyard.engines.postgres.upgrade.facts import ClusterFacts, read_facts, r
 from steelyard.engines.postgres.upgrade.findings import (
     copy_findings,
     extension_findings,
+    offered_findings,
     setting_changes,
 )
 from steelyard.engines.postgres.upgrade.original_state import (
@@ -160,6 +161,7 @@ class _Rehearsal:
         attempts = Attempts(upgrader, self.slot, home, facts, self.report)
         fresh = attempts.read_new()
         findings = [*self._findings(facts), *extension_findings(facts, fresh)]
+        findings += offered_findings(offered)
         rehearsed = attempts.run(self.request.ways, old_checksums=self.state.checksums)
         source = self.request.source or str(self.place.path)
         return UpgradeOutcome(

@@ -9,12 +9,18 @@ functions of dblink that connect are without their code. Both come back at the e
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.postgres.intake.configuration import printable
 from steelyard.engines.postgres.intake.dumps.lexer import SqlStatement
 from steelyard.engines.postgres.intake.dumps.session import DumpSession, StatementError
+
+if TYPE_CHECKING:
+    import psycopg
 
 _SHUT = "steelyard_shut_"
 _PART = rb'(?:"[^"]+"|[A-Za-z_\x80-\xff][\w$\x80-\xff]*)'
@@ -93,10 +99,7 @@ class WaysOut:
     def open_again(self) -> None:
         """Give back what was taken, as far as it is still there: the copy is like the original."""
         for oid, handler in self._handlers.items():
-            self._session.execute(
-                f"UPDATE pg_catalog.pg_foreign_data_wrapper SET fdwhandler = {handler} WHERE oid ="
-                f" {oid} AND EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid = {handler})".encode()
-            )
+            self._session.execute(_give_back(oid, handler))
         self._session.execute(_OPEN_DBLINK.encode())
 
     def target(self, statement: SqlStatement) -> ForeignTarget | None:
@@ -131,7 +134,33 @@ class WaysOut:
 
 def is_shut(error: StatementError) -> bool:
     """Whether a statement failed since a way to another server is shut."""
-    return _NO_HANDLER.search(error.primary) is not None or _SHUT in error.primary
+    return names_shut_way(error.primary)
+
+
+def names_shut_way(primary: str) -> bool:
+    """The same of a message of the server."""
+    return _NO_HANDLER.search(primary) is not None or _SHUT in primary
+
+
+@contextmanager
+def shut_ways(session: psycopg.Connection) -> Iterator[None]:
+    """The ways of a whole database, shut meanwhile; each statement is a transaction of its own."""
+    handlers = session.execute(_SHUT_WRAPPERS.encode()).fetchall()
+    session.execute(_SHUT_DBLINK.encode())
+    try:
+        yield
+    finally:
+        for oid, handler in handlers:
+            session.execute(_give_back(int(oid), int(handler)))
+        session.execute(_OPEN_DBLINK.encode())
+
+
+def _give_back(wrapper: int, handler: int) -> bytes:
+    """The statement that gives a wrapper its handler back, where that is still there."""
+    return (
+        f"UPDATE pg_catalog.pg_foreign_data_wrapper SET fdwhandler = {handler} WHERE oid ="
+        f" {wrapper} AND EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid = {handler})"
+    ).encode()
 
 
 def _adds_rows(statement: SqlStatement) -> bool:
