@@ -305,7 +305,7 @@ def test_who_writes_at_an_address_must_agree(tmp_path: Path) -> None:
     require_agreed(resolve_workload(loaded), agreed=False)  # Steelyard made it
 
 
-def test_captured_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Path) -> None:
+def test_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Path) -> None:
     (tmp_path / "scripts").mkdir()
     (tmp_path / "scripts" / "call.sql").write_text("SELECT place_order();\n")
     (tmp_path / "scripts" / "put.sql").write_text("UPDATE t SET a = 1;\n")
@@ -327,7 +327,10 @@ def test_captured_reads_are_driven_in_sessions_that_begin_read_only(tmp_path: Pa
     file = f'workload.scripts={{"{tmp_path}/scripts/call.sql" = 1}}'
     own = ["workload=own", *address_changes("host=db1", None, None), file]
     study = resolve_workload(read_study("sessions", own))
-    assert with_read_only_sessions(study, agreed=False) is study
+    assert with_read_only_sessions(study, agreed=False).settings == begin, "functions may write"
+    assert with_read_only_sessions(study, agreed=True) is study
+    loaded = read_study("sessions", ["workload=pgbench", *address_changes("host=db1", None, None)])
+    assert with_read_only_sessions(loaded, agreed=False) is loaded, "Steelyard made its data"
     may_write = "settings.default_transaction_read_only=off"
     for change in (may_write, f"arm.{may_write}", f"control.{may_write}"):
         with pytest.raises(UsageError, match="would not begin read-only") as refused:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from steelyard.cli.weighing.reproduce import REPETITION
 from steelyard.cli.weighing.search import SEARCH
 from steelyard.cli.weighing.sweep import SWEEP, SweepRequest
 from steelyard.model.errors import RecordError, StudyError, UsageError
+from steelyard.record.ledger import LEDGER
 from steelyard.record.sweep import SweepPlan
 from steelyard.record.verdict import Verdict
 from steelyard.running.preparing.recording import Question
@@ -335,7 +337,7 @@ def test_what_a_campaign_weighs_at_an_address_does_not_write_without_a_yes(
     campaign.weigh(studies["reads"], 1, "points/1")
     campaign.weigh(studies["captured"], 1, "points/2")
     settings = [study.settings for study in weighed]
-    assert settings == [{}, {} if agreed else {"default_transaction_read_only": "on"}]
+    assert settings == 2 * [{} if agreed else {"default_transaction_read_only": "on"}]
     if agreed:
         campaign.weigh(studies["writes"], 1, "points/3")
         return
@@ -373,3 +375,18 @@ def test_each_weighing_of_a_campaign_says_which_files_a_studys_own_data_are(
     assert None not in (first.digest, second.digest, first.settings_digest)
     assert first.digest != second.digest
     assert {question.study.control.version for question in asked} == {study.control.version}
+
+
+def test_what_a_campaign_weighs_is_judged_by_the_ledger_of_its_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions: list[Question] = []
+
+    def weigh(question: Question, laboratory: object, view: object) -> Verdict:
+        questions.append(question)
+        return Balance().weigh(STUDY, 1, tmp_path)
+
+    monkeypatch.setattr(module, "weigh", weigh)
+    monkeypatch.setattr(module, "LocalLaboratory", lambda account: nullcontext())
+    module.weigh_into(STUDY, 1, tmp_path / "points" / "1", None)
+    assert [question.ledger for question in questions] == [LEDGER]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shlex
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from steelyard.workloads.capturing.ledger import CaptureLedger
+from steelyard.workloads.capturing.mix import TransactionKind
+from steelyard.workloads.capturing.writing import Captured
+from steelyard.workloads.reading.arrivals import MOST_ARRIVALS
 from steelyard.workloads.reading.folder import read_workload
 from thinned import thinned
 
@@ -80,3 +86,18 @@ def test_an_empty_log_is_said_to_be_empty(
     said = refused("workloads", "capture", str(tmp_path / name), "-o", str(tmp_path / "x"))
     assert "it is empty" in said
     assert "prefix" not in said
+
+
+def test_what_was_captured_is_for_its_owner_alone(tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text(LINE.format(n=1, xid=0, sql="SELECT 1 FROM t"))
+    capture(tmp_path, "day.csv", "-o", "ours")
+    assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == 0o700
+
+
+def test_more_arrivals_than_are_kept_are_noted(tmp_path: Path) -> None:
+    kind = TransactionKind((), MOST_ARRIVALS + 1)
+    captured = Captured(tmp_path, "simple", (("01", kind),), CaptureLedger())
+    assert captured.too_many_arrivals == MOST_ARRIVALS + 1
+    assert replace(captured, arrivals=7).too_many_arrivals is None
+    kind.count = MOST_ARRIVALS
+    assert captured.too_many_arrivals is None, "their times are not known"

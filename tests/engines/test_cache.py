@@ -65,6 +65,8 @@ def test_clearing_removes_what_is_kept_and_leaves_the_locks(tmp_path: Path) -> N
     (tmp_path / "one" / "file").write_bytes(b"x" * 100_000)
     (tmp_path / ".half").mkdir()
     (tmp_path / ".lock").touch()
+    for settings in ("settings-0a1b.json", "settings-0a1b.json.77", "backup-2026-db.conf"):
+        (tmp_path / settings).touch()
     assert [entry.name for entry in entries(tmp_path)] == ["one"]
     occupied = tree_bytes(tmp_path / "one")
     assert occupied >= 100_000

@@ -186,6 +186,10 @@ def tree_bytes(path: Path) -> int:
     return total
 
 
+KEPT_SETTINGS = ("settings-*", "backup-*.conf")
+"""Files beside templates that hold settings of servers, drafts among them."""
+
+
 def entries(room: Path) -> list[Path]:
     """Entries of a room of the cache, by name; lock files and half-made ones left out."""
     if not room.is_dir():
@@ -194,17 +198,18 @@ def entries(room: Path) -> list[Path]:
 
 
 def clear(room: Path) -> int:
-    """Remove every directory in a room, half-made ones too; the bytes that became free.
+    """Remove every directory in a room, half-made ones too, and settings that were kept beside
+    copies of servers; the bytes that became free.
 
-    Files stay: they are locks, and a lock file that is removed while another process waits for
-    it would let two of them in. Of a link the name is removed, not what it leads to.
+    Other files stay: they are locks, and a lock file that is removed while another process waits
+    for it would let two of them in. Of a link the name is removed, not what it leads to.
     """
     freed = 0
     for entry in sorted(room.iterdir()) if room.is_dir() else []:
         if _is_own(entry):
             freed += tree_bytes(entry)
             shutil.rmtree(entry)
-        elif entry.is_symlink():
+        elif entry.is_symlink() or any(map(entry.match, KEPT_SETTINGS)):
             entry.unlink()
     return freed
 

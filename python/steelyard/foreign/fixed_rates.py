@@ -38,6 +38,15 @@ def round_rate(measured: float) -> float:
     return float(f"{rounded:.3g}") if abs(measured - rounded) <= _CLOSE * rounded else 0.0
 
 
+def _common_rate(measured: Floats) -> float:
+    """The round rate that all of them are next to, shape (n,); 0: there is none such."""
+    if not len(measured):
+        return 0.0
+    common = round_rate(float(measured[0]))
+    others = map(round_rate, measured.tolist())  # until the first that is next to another
+    return common if common and all(rate == common for rate in others) else 0.0
+
+
 def refuse_requested_rates(
     sheets: Sequence[Sheet], metric: Metric, series: Sequence[Sequence[Series]]
 ) -> None:
@@ -49,10 +58,9 @@ def refuse_requested_rates(
     if not metric.name.startswith(THROUGHPUT) or metric.higher_is_better is not True:
         return
     rates = _by_arm(series)
-    levels = {arm: {round_rate(rate) for rate in values.tolist()} for arm, values in rates.items()}
-    if any(len(rounded) != 1 or 0.0 in rounded for rounded in levels.values()):
+    rate_of = {arm: _common_rate(values) for arm, values in rates.items()}
+    if not all(rate_of.values()):
         return
-    rate_of = {arm: rounded.pop() for arm, rounded in levels.items()}
     latencies = {latency: _by_arm(group) for latency, group in _mean_latencies(sheets)}
     least = max(_UNLIKE * _scatter(rates, rate_of), _LEAST_SCATTER)
     scatters = [_scatter(values, rate_of) for values in latencies.values()]

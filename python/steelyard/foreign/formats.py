@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.foreign.format import JsonFormat, TextFormat
 from steelyard.foreign.json_arms import read_json
@@ -115,11 +115,26 @@ def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdic
 
 def format_of(source: SourceText) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
-    fitting = (reader for reader in TEXT_FORMATS if reader.fits(source))
+    telling = _without_numbers_at_end(source)
+    fitting = (reader for reader in TEXT_FORMATS if reader.fits(telling))
     if _bare(source).begins_as_json:
         return next((reader.name for reader in fitting if reader.like_json), "json")
     best = min(fitting, key=lambda reader: reader.precedence, default=None)
     return best.name if best else "csv"
+
+
+_OF_NUMBERS = "0123456789.,;:+-eE \t\n"
+_MOST_NUMBERS = 1 << 16
+
+
+def _without_numbers_at_end(source: SourceText) -> SourceText:
+    """The text without most of the numbers that it ends in: they do not tell its format, and there
+    may be a million, which each reader would go through."""
+    worded = len(source.text.rstrip(_OF_NUMBERS))
+    if len(source.text) - worded < 2 * _MOST_NUMBERS:
+        return source
+    end = source.text.find("\n", worded + _MOST_NUMBERS)
+    return replace(source, text=source.text[: end + 1]) if end >= 0 else source
 
 
 def _read_json(source: SourceText, form: str, columns: Columns, alone: bool) -> Sheet:

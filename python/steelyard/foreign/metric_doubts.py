@@ -216,6 +216,8 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
 
     `chosen`: of all sheets; differences of less than two standard errors say nothing.
     """
+    if not chosen[0].rivals:
+        return
     signs = _signs([choice.series for choice in chosen], higher_is_better)
     for metric, _ in chosen[0].rivals:
         rival = [

@@ -15,6 +15,8 @@ from steelyard.model.errors import NumbersError
 from steelyard.model.threat import ThreatKind
 
 Floats = NDArray[np.float64]
+MOST_ARMS = 100
+"""Of one comparison."""
 
 
 class Grain(StrEnum):

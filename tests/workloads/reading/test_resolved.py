@@ -107,7 +107,7 @@ def test_statements_of_own_scripts_are_timed_where_a_script_holds_several(tmp_pa
     ("is_captured", "writes", "begins_read_only"),
     [(True, False, True), (True, True, False), (False, False, False), (False, True, False)],
 )
-def test_sessions_begin_read_only_where_captured_work_is_to_read(
+def test_sessions_begin_read_only_where_captured_work_of_a_folder_is_to_read(
     tmp_path: Path, is_captured: bool, writes: bool, begins_read_only: bool
 ) -> None:
     """Asked by drive and by weigh --address alike."""
@@ -117,6 +117,19 @@ def test_sessions_begin_read_only_where_captured_work_is_to_read(
     description.write_text("tried_first = true\n" * is_captured + text)
     resolved = resolve(study_of(folder).workload)
     assert (resolved.writes, resolved.begins_read_only) == (writes, begins_read_only)
+
+
+@pytest.mark.parametrize(
+    ("text", "begins_read_only"),
+    [("SELECT place_order(1);", True), ("SELECT 1;", True), ("DELETE FROM t;", False)],
+)
+def test_sessions_begin_read_only_where_scripts_of_the_user_are_to_read(
+    tmp_path: Path, text: str, begins_read_only: bool
+) -> None:
+    (tmp_path / "q.sql").write_text(text)
+    changes = ["workload=own", f"workload.scripts={{'{tmp_path}/q.sql' = 1}}", "address=host=db"]
+    study = read_study("sessions", ["settings={}", *changes])
+    assert resolve(study.workload).begins_read_only is begins_read_only
 
 
 def on_their_data(*changes: str) -> WorkloadChoice:

@@ -16,7 +16,7 @@ from steelyard.engines.postgres.libpq.connection_words import (
     without_secrets,
 )
 from steelyard.engines.sqlserver import uri as sqlserver
-from steelyard.model.endpoint import Endpoint, on_this_machine
+from steelyard.model.endpoint import POSTGRES, Endpoint, on_this_machine
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import redacted
 from steelyard.model.secrets.secret import Secret
@@ -194,10 +194,10 @@ def require_own_servers(study: Study, account: str | None) -> None:
 
 
 def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
-    """The study whose sessions begin read-only where captured transactions that read are driven at
-    an address: what functions of a query do, its text does not say. The same with --yes, where
+    """The study whose sessions begin read-only where scripts that read are driven at an address of
+    PostgreSQL: what functions of a query do, its text does not say. The same with --yes, where
     some write, and where they are copies. UsageError: a setting says that they may write."""
-    if not study.is_external or agreed or study.uses_own_databases:
+    if not study.is_external or agreed or study.uses_own_databases or study.engine != POSTGRES:
         return study
     from steelyard.workloads.reading.resolved import resolve
 
@@ -208,8 +208,7 @@ def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
         if own != ON:
             raise UsageError(
                 f'sessions of arm "{arm.name}" would not begin read-only: {READ_ONLY} is {own}',
-                detail="Captured queries are driven at an address: functions that they call might "
-                "write.",
+                detail="Queries are driven at an address: functions that they call might write.",
                 hint="Leave the setting out, or agree with --yes.",
             )
     settings = {READ_ONLY: ON, **study.settings}

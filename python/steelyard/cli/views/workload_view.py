@@ -23,6 +23,7 @@ from steelyard.workloads.capturing.ledger import (
 )
 from steelyard.workloads.capturing.mix import TransactionKind
 from steelyard.workloads.capturing.writing import Captured
+from steelyard.workloads.reading.arrivals import MOST_ARRIVALS
 from steelyard.workloads.reading.command_words import folder_word
 from steelyard.workloads.reading.workload import Workload
 
@@ -179,6 +180,11 @@ def _outcome_lines(
     if captured.arrivals is not None:
         folder = shlex.quote(folder_word(captured.folder))
         yield f"{captured.arrivals} arrivals: repeated by drive -w {folder} --pace 1"
+    if captured.too_many_arrivals is not None:
+        yield (
+            f"note: no times of arrival are kept of {captured.too_many_arrivals} transactions, "
+            f"more than {MOST_ARRIVALS}; to repeat them at their pace, capture a part of the log"
+        )
 
 
 def _database_lines(ledger: CaptureLedger) -> Iterator[str]:

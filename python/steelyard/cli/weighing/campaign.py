@@ -27,6 +27,7 @@ from steelyard.history.question import keys_of
 from steelyard.model.errors import EngineError, RecordError, SteelyardError, UsageError
 from steelyard.model.files.own_directory import OwnDirectory, write_whole
 from steelyard.model.secrets.redaction import redacted_json
+from steelyard.record.ledger import LEDGER
 from steelyard.record.reader import VERDICT, read_plan, read_telemetry, read_verdict
 from steelyard.record.record import PLAN, STUDY_FILE, Json, Record, in_use, read_object, stamp
 from steelyard.record.verdict import Verdict
@@ -236,6 +237,7 @@ def weigh_into(study: Study, seed: int, directory: Path, account: str | None) ->
         record=None if planned else directory,
         resume=directory if planned else None,
         command=("steelyard", "weigh", str(directory / "study.toml"), "--seed", str(seed)),
+        ledger=LEDGER,
     )
     with LocalLaboratory(account) as world, open_view(sys.stderr) as view:
         return weigh(question, world, view)

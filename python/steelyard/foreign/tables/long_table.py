@@ -10,7 +10,17 @@ import numpy as np
 
 from steelyard.foreign.cells import Pairs, factors_of_rows, joined, pairs_of, varying_factors
 from steelyard.foreign.number import Spot, floats_of
-from steelyard.foreign.series import Factor, FactorKind, Floats, Grain, Order, Rows, Series, Sheet
+from steelyard.foreign.series import (
+    MOST_ARMS,
+    Factor,
+    FactorKind,
+    Floats,
+    Grain,
+    Order,
+    Rows,
+    Series,
+    Sheet,
+)
 from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import (
@@ -29,7 +39,6 @@ from steelyard.foreign.tables.row_times import (
 )
 from steelyard.foreign.tables.table import Table
 
-MOST_ARMS = 100
 _SAY = "Say which column was measured: --column value=NAME."
 
 

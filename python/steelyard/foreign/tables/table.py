@@ -98,7 +98,8 @@ class Table:
     def decimal_comma(self) -> str:
         """A cell whose comma can only be a decimal one; "" where there is none. It settles how the
         commas of the whole table are meant."""
-        return next(filter(has_decimal_comma, itertools.chain.from_iterable(self.columns)), "")
+        with_commas = (cells for cells in self.columns if "," in "".join(cells))
+        return next(filter(has_decimal_comma, itertools.chain.from_iterable(with_commas)), "")
 
     def is_text(self, column: int) -> bool:
         """Whether most cells of a column are words: labels, and not numbers with a slip."""

@@ -210,8 +210,10 @@ def dense_column(
         heading = headings[column]
         words = split_words(heading.name)
         timed = heading.metric is not None and heading.metric.name == TIME
+        if not (timed or _OFFSET in words) or not set(latencies) - {column}:
+            continue
         numbers = _numbers([cell.strip() for cell in table.columns[column]])
-        if not (timed or _OFFSET in words) or not set(latencies) - {column} or not numbers:
+        if not numbers:
             continue
         second = SECONDS[next((TIME_UNITS[word] for word in words if word in TIME_UNITS), "s")]
         values, labels = second * np.array(numbers), np.array(arms)

@@ -135,10 +135,14 @@ def _refuse_failing(
 ) -> None:
     first, others = out[0], out[1:]
     leave_out = f", or leave out what fails: --set workload.failing={LEAVE_OUT}"
+    if failing[first.script][1].would_write:
+        mend = "Agree with --yes if that server's data may be changed"
+    else:
+        mend = "Mend it"
     raise StudyError(
         f'script "{first.script}" cannot work on arm "{failing[first.script][0]}": {first.error}',
         detail=_excerpt(others) if others else None,
-        hint=f"Mend it{leave_out if may_be_left_out else ''}.",
+        hint=f"{mend}{leave_out if may_be_left_out else ''}.",
     )
 
 

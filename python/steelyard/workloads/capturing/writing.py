@@ -77,6 +77,12 @@ class Captured:
     """Whose times are kept; None: they are not known of all transactions, or too many."""
 
     @property
+    def too_many_arrivals(self) -> int | None:
+        """How many transactions there were, where they are too many for their times to be kept."""
+        count = sum(kind.count for _, kind in self.scripts)
+        return count if self.arrivals is None and count > MOST_ARRIVALS else None
+
+    @property
     def statements_share(self) -> float:
         """Of the log's statements, those that are driven."""
         return self.ledger.statements[StatementOutcome.CAPTURED] / self.ledger.total
@@ -158,7 +164,8 @@ def write_workload(
     require_new(folder)
     mode = _mode(chosen)
     scripts = [(_name(number, kind, salt), kind) for number, kind in enumerate(chosen, 1)]
-    (folder / "scripts").mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds values, as logs do
+    (folder / "scripts").mkdir()
     (folder / "rows").mkdir()
     for script, kind in scripts:
         text, rows = script_of(script, kind, mode, salt)

@@ -43,9 +43,10 @@ class ResolvedWorkload:
 
     @property
     def begins_read_only(self) -> bool:
-        """Whether its sessions begin read-only on a server that is no copy: it was captured and is
-        to read, and what functions of its queries do, their text does not say."""
-        return self.workload.tried_first and not self.writes
+        """Whether its sessions begin read-only on a server that is no copy: its scripts are to read
+        what others loaded, and what functions of their queries do, no text says."""
+        theirs = self.workload.tried_first or not self.workload.loaded
+        return theirs and not self.writes
 
 
 def resolve(choice: WorkloadChoice, kind: str = GENERIC) -> ResolvedWorkload:

@@ -139,7 +139,8 @@ def run_matrix(
     matrix = read_matrix(file)
     directory = output or records / "matrix" / file.stem
     hosts = RayHosts(ray, say)
-    further = () if ray is None else ("--ray", ray)
+    further: tuple[str, ...] = () if ray is None else ("--ray", ray)
+    further += () if records == RECORDS else ("--records", str(records))
     try:
         with resumable_by("fleet", "run", str(file), "-o", str(directory), *further):
             ran = MatrixRun(matrix, directory, hosts, say).run()
