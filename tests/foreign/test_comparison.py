@@ -259,3 +259,15 @@ def test_rows_with_names_are_in_the_order_of_measuring_only_where_the_user_says_
     assert compared((None, listed.replace("query", "block").replace("q", ""))).no_order == ""
     counted = "rep,off,on\n1,10,11\n2,20,21\n3,5,6\n"
     assert compared((None, counted), unit="s").no_order == ""
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_more_than_a_hundred_arms_are_refused_however_they_are_written(count: int) -> None:
+    heads = [f"arm{number}x" for number in range(count)]
+    rows = [",".join(f"{100 + (k * 37 + n * 11) % 17:.2f}" for n in range(count)) for k in range(8)]
+    text = "\n".join([",".join(heads), *rows]) + "\n"
+    if count > 100:
+        with pytest.raises(UsageError, match="101 arms: more than 100"):
+            compared((None, text), unit="ms")
+    else:
+        assert len(compared((None, text), unit="ms").arms) == count

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steelyard.foreign import copies
 from steelyard.foreign.cells import (
     Pairs,
     conditions_of,
@@ -20,7 +21,6 @@ from steelyard.foreign.fixed_rates import rate_conditions
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
 from steelyard.foreign.metric_choice import choose_metric
 from steelyard.foreign.series import (
-    MOST_ARMS,
     FactorKind,
     Floats,
     Grain,
@@ -95,21 +95,13 @@ NamedSheet = tuple[str | None, Sheet]
 """The arm that a file holds as the user said (None: the file names its arms), and its sheet."""
 
 
-def _refuse_many(arms: Sized) -> None:
-    if len(arms) > MOST_ARMS:
-        raise UsageError(
-            f"these are {len(arms)} arms: more than {MOST_ARMS}, the limit",
-            hint="Compare a part of them, or say which column names the arms: --column arm=NAME.",
-        )
-
-
 def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     """The comparison; UsageError or NumbersError where there is none to be made."""
     labelled_sheets = [_labelled(arm, sheet, len(sheets) > 1) for arm, sheet in sheets]
     refuse_namesakes([s.source for arm, s in sheets if arm is None and _holds(s, "")])
     choice = choose_metric(labelled_sheets, options.metric, options.unit, options.higher_is_better)
     files = _by_arm(choice.series)
-    _refuse_many(files)
+    copies.refuse_many(files)
     for arm, arm_files in files.items():
         refuse_repeats(arm, arm_files)
     runs = {arm: runs_of(arm_files) for arm, arm_files in files.items()}

@@ -10,11 +10,11 @@ import itertools
 import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 
-from steelyard.foreign.series import Floats, Grain, Order, Series
+from steelyard.foreign.series import MOST_ARMS, Floats, Grain, Order, Series
 from steelyard.foreign.source import SourceText, arm_of_file, quoted
 from steelyard.foreign.tables.row_times import order_of
 from steelyard.foreign.vocabulary.words import BLOCK_WORDS, COUNTER_WORDS
@@ -220,3 +220,12 @@ def _summed(files: Sequence[Series]) -> tuple[Floats, Floats]:
         done = np.cumsum(np.column_stack((np.zeros(len(times)), file.values * length)).ravel())
         total += np.diff(np.interp(borders, at, done)) / lengths[0]
     return borders[:-1], total
+
+
+def refuse_many(arms: Sized) -> None:
+    """UsageError: there are more arms than are compared; names of rows were taken for arms."""
+    if len(arms) > MOST_ARMS:
+        raise UsageError(
+            f"these are {len(arms)} arms: more than {MOST_ARMS}, the limit",
+            hint="Compare a part of them, or say which column names the arms: --column arm=NAME.",
+        )
