@@ -218,7 +218,8 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
     """
     if not chosen[0].rivals:
         return
-    signs = _signs([choice.series for choice in chosen], higher_is_better)
+    first = chosen[0].series[0].arm
+    signs = _signs([choice.series for choice in chosen], higher_is_better, first)
     for metric, _ in chosen[0].rivals:
         rival = [
             next((series for other, series in choice.rivals if other.column == metric.column), None)
@@ -227,7 +228,7 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
         present = [series for series in rival if series is not None]
         if metric.higher_is_better is None or len(present) != len(chosen):
             continue
-        against = _signs(present, metric.higher_is_better)
+        against = _signs(present, metric.higher_is_better, first)
         arms = [arm for arm, sign in signs.items() if sign * against.get(arm, 0) < 0]
         if arms:
             both = [choice.column or choice.name for choice in (chosen[0].metric, metric)]
@@ -239,13 +240,16 @@ def refuse_opposites(chosen: Sequence[SheetMetric], higher_is_better: bool) -> N
             )
 
 
-def _signs(sheets: Sequence[Sequence[Series]], higher_is_better: bool) -> dict[str, int]:
-    """Arm → 1 where it clearly is better than the first arm, −1 where worse, 0 where unclear."""
+def _signs(
+    sheets: Sequence[Sequence[Series]], higher_is_better: bool, first: str
+) -> dict[str, int]:
+    """Arm → 1 where it clearly is better than the first arm of the chosen metric, −1 where worse, 0
+    where unclear."""
     logs: dict[str, list[float]] = {}
     for choice in (series for group in sheets for series in group):
         positive = choice.values[choice.values > 0]
         logs.setdefault(choice.arm, []).extend(np.log(positive).tolist())
-    control, *_ = logs.values()
+    control = logs.get(first, [])
     signs = {}
     for arm, values in logs.items():
         if min(len(values), len(control)) < 2:

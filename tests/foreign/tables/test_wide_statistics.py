@@ -224,3 +224,80 @@ def test_operations_of_longer_runs_are_asked_about() -> None:
     heads, *rows = text.splitlines()
     longer = "\n".join([heads, *(f"{row.rpartition(',')[0]},66.01" for row in rows)]) + "\n"
     assert "is perhaps a count" in refused_text(longer, **RANDOM).primary
+
+
+def in_columns(heads: str) -> str:
+    """Columns that lie a tenth apart from one to the next."""
+    names = heads.split(",")
+    rows = (
+        ",".join(
+            f"{100 * 1.1**n * (1 + ((k + n) * 37 % 101) / 9000):.3f}" for n in range(len(names))
+        )
+        for k in range(12)
+    )
+    return "\n".join([heads, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("heads", "arms", "metrics"),
+    [
+        (
+            "off_read_iops,off_write_iops,on_read_iops,on_write_iops",
+            "off,on",
+            "read iops,write iops",
+        ),
+        (
+            "read_iops_off,write_iops_off,read_iops_on,write_iops_on",
+            "off,on",
+            "read iops,write iops",
+        ),
+        ("off_read_ms,off_update_ms,on_read_ms,on_update_ms", "off,on", "read ms,update ms"),
+        ("off read (ms),on read (ms),off scan (ms),on scan (ms)", "off,on", "read,scan"),
+        ("pg16_nopm,pg16_tpm,pg17_nopm,pg17_tpm", "pg_16,pg_17", "nopm,tpm"),
+        ("off_select_tps,off_tps,on_select_tps,on_tps", "off,on", "select tps,tps"),
+    ],
+)
+def test_works_and_units_of_the_same_arms_are_metrics_and_no_arms(
+    heads: str, arms: str, metrics: str
+) -> None:
+    for order in (heads.split(","), heads.split(",")[::-1]):
+        sheet = sheet_of(in_columns(",".join(order)))
+        assert {metric.column for metric, _ in sheet.metrics} == {*metrics.split(",")}
+        for _, group in sheet.metrics:
+            assert sorted(series.arm for series in group) == sorted(arms.split(","))
+
+
+def test_what_several_works_say_alike_is_judged_by_the_first_and_else_asked_about() -> None:
+    text = in_columns("off_read_iops,on_read_iops,off_write_iops,on_write_iops")
+    judgement = judged_text(text, **RANDOM)
+    assert [arm.arm for arm in judgement.comparison.arms] == ["off", "on"]
+    assert percent(judgement) == pytest.approx(10, abs=0.5)
+    assert judgement.reading is not None
+    assert judgement.reading.others == ("write iops",)
+    against = in_columns("off_read_iops,on_read_iops,on_write_iops,off_write_iops")
+    assert "say the opposite of on" in refused_text(against, **RANDOM).primary
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        "off_read_iops,off_write_iops,on_read_iops",
+        "off_read_ms,off_write_ms,on_ms",
+        "off_nopm,off_tpm,on_tpm",
+    ],
+)
+def test_works_that_an_arm_lacks_are_refused(heads: str) -> None:
+    assert "are no arms of one comparison" in refused_text(in_columns(heads), **RANDOM).primary
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        *("off_8_tps,off_16_tps,on_8_tps,on_16_tps", "read_only_tps,read_write_fast_tps"),
+        *("cache_tps,without_cache_tps,index_tps,without_index_tps", "off_read_tps,on_write_tps"),
+        *("heap_new_tps,heap_tps,zheap_tps", "cache_tps,without_cache_tps"),
+    ],
+)
+def test_words_of_works_may_be_of_the_names_of_arms(heads: str) -> None:
+    ((_, arms),) = sheet_of(in_columns(heads)).metrics
+    assert [series.arm for series in arms] == heads.split(",")

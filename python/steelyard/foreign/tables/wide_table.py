@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,8 +33,11 @@ _VERSION = re.compile(r"[0-9][.,][0-9]+\W*$")
 _MOST_STEPS = 100
 _JOINTS = re.compile(r"[\s_-]+")
 """Between the words of a heading."""
-Group = tuple[str, str]
-"""Kind of a metric, and which statistic of it."""
+_OF_ARMS = {"new", "without", "batch"}
+"""Words that leave a metric what it is, and tell arms apart: "cache" and "without cache"."""
+Group = tuple[str, str, str]
+"""Kind of a metric, which statistic of it, and of which work or in which unit where a table has
+several: "read" and "write"."""
 
 
 def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
@@ -162,7 +166,8 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
             kind = heading.metric.name if heading.metric.higher_is_better is not None else ""
         if not table.header or (_arm_and_unit(heading.name)[1] and heading.rest):
             kind = ""  # a unit that is no metric: "off (ms)" beside "on"
-        groups.setdefault((kind, heading.statistic), []).append(column)
+        groups.setdefault((kind, heading.statistic, ""), []).append(column)
+    groups = _by_work(table, roles, groups)
     if len(groups) < 2:
         return groups
     rests = [sorted(roles.headings[c].rest for c in columns) for columns in groups.values()]
@@ -178,12 +183,30 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
     return groups
 
 
+def _by_work(table: Table, roles: Roles, groups: dict[Group, list[int]]) -> dict[Group, list[int]]:
+    """The same, where the headings of arms come again in a group, by what tells these apart:
+    "off_read_iops", "off_write_iops", "on_read_iops", "on_write_iops" are two metrics."""
+    parted: dict[Group, list[int]] = {}
+    for (kind, statistic, _), columns in groups.items():
+        arms = [roles.headings[column].rest for column in columns]
+        named = {
+            c: tuple(w for w in split_words(table.name(c)) if w not in roles.headings[c].rest)
+            for c in columns
+        }
+        telling = {*itertools.chain(*named.values())} - set.intersection(*map(set, named.values()))
+        several = table.header and 1 < len(set(arms)) < len(arms) and all(arms)
+        for column in columns:
+            work = " ".join(named[column]) if several and not telling & _OF_ARMS else ""
+            parted.setdefault((kind, statistic, work), []).append(column)
+    return parted
+
+
 def _counts_beside(
     table: Table, roles: Roles, groups: Mapping[Group, Sequence[int]]
 ) -> dict[Group, list[int]]:
     """Counts of the same arms beside times, by what is counted: times may be how long each run was,
     and counts what came of it."""
-    times = [columns for (kind, _), columns in groups.items() if kind == TIME]
+    times = [columns for (kind, *_), columns in groups.items() if kind == TIME]
     counts: dict[Group, list[int]] = {}
     for column in roles.spare if times else ():
         heading = roles.headings[column]
@@ -191,7 +214,7 @@ def _counts_beside(
             counted = " ".join(
                 word for word in split_words(heading.name) if word not in heading.rest
             )
-            counts.setdefault((counted, ""), []).append(column)
+            counts.setdefault((counted, "", ""), []).append(column)
     arms = [sorted(roles.headings[c].rest for c in columns) for columns in times]
     return {
         group: columns
@@ -247,12 +270,12 @@ def _named_in_group(
     meant = heading_of(label).metric
     known = meant is not None and meant.higher_is_better is not None
     unnamed = metric.name == "value" and not metric.unit
-    if not any(other for _, other in groups):
+    if not any(other for _, other, _ in groups):
         named = meant if meant is not None and known and unnamed else metric
         return replace(named, column=label)
     if not statistic:
         return metric
-    sure = any(not other or (kind and other == "mean") for kind, other in groups)
+    sure = any(not other or (kind and other == "mean") for kind, other, _ in groups)
     if meant is not None and known and (unnamed or (not sure and meant.accepts(metric.unit))):
         metric = replace(meant, unit=meant.unit or metric.unit, column="")
     if statistic == "mean":
