@@ -143,11 +143,21 @@ def computed(kind: str, off: list[str], on: list[str]) -> list[str]:
         "difference": [f"{b - a:.3f}" for a, b in pairs],
         "percent": [f"{100 * b / a:.1f}%" for a, b in pairs],
         "change": [f"{100 * (b / a - 1):+.2f}%" for a, b in pairs],
+        "fraction": [f"{b / a - 1:.4f}" for a, b in pairs],
+        "saved": [f"{1 - b / a:.4f}" for a, b in pairs],
+        "saved percent": [f"{100 * (1 - b / a):.2f}" for a, b in pairs],
+        "mean": [f"{(a + b) / 2:.4f}" for a, b in pairs],
+        "floats": [f"{b - a}" for a, b in pairs],
+        "sum": [f"{a + b:.3f}" for a, b in pairs],
     }
     return by_kind[kind]
 
 
-@pytest.mark.parametrize("kind", ["ratio", "inverse", "difference", "percent", "change"])
+KINDS = ["ratio", "inverse", "difference", "percent", "change", "fraction", "saved"]
+KINDS += ["saved percent", "mean", "floats"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["Faktor", "x", "gewinn", "speedup", "c"])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_columns_computed_from_two_others_are_no_arms(kind: str, name: str, place: int) -> None:
@@ -158,6 +168,49 @@ def test_columns_computed_from_two_others_are_no_arms(kind: str, name: str, plac
     sheet = sheet_of(table(",".join(names), *columns))
     assert list(arms_of(sheet)) == ["off", "on"]
     assert any(f'"{name}"' in note for note in sheet.notes)
+
+
+@pytest.mark.parametrize("kind", ["difference", "saved percent", "saved", "inverse", "mean"])
+@pytest.mark.parametrize("name", ["Differenz", "Gewinn", "saved", "diff", "difference (ms)"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_is_computed_from_arms_far_apart_is_no_arm(kind: str, name: str, place: int) -> None:
+    after, before = results(38.2, 1, 1), results(100.4, 2, 1)
+    columns, names = [after, before], ["after", "before"]
+    columns.insert(place, computed(kind, after, before))
+    names.insert(place, name)
+    assert list(arms_of(sheet_of(table(",".join(names), *columns)))) == ["after", "before"]
+
+
+@pytest.mark.parametrize("name", ["total", "Grand Total", "Summe", "overall"])
+@pytest.mark.parametrize("levels", [(84.31, 86.7), (100.4, 38.2)])
+def test_a_sum_of_arms_that_is_called_so_is_no_arm(name: str, levels: tuple[float, float]) -> None:
+    off, on = results(levels[0], 1, 3), results(levels[1], 2, 3)
+    assert list(arms_of(sheet_of(table(f"off,on,{name}", off, on, computed("sum", off, on))))) == [
+        *("off", "on")
+    ]
+
+
+@pytest.mark.parametrize("name", ["c", "third", "both"])
+@pytest.mark.parametrize("kind", ["difference", "sum"])
+def test_which_of_three_that_add_up_was_computed_is_asked(name: str, kind: str) -> None:
+    after, before = results(38.2, 1, 1), results(100.4, 2, 1)
+    text = table(f"after,before,{name}", after, before, computed(kind, after, before))
+    assert "one is the sum or the difference of the others" in refusal(text)
+
+
+@pytest.mark.parametrize("name", ["total", "Grand Total", "overall"])
+def test_what_is_called_a_total_and_is_no_sum_is_asked_about(name: str) -> None:
+    text = table(f"off,on,{name}", results(100, 1), results(104, 2), results(102, 3))
+    assert refusal(text).endswith(f'column "{name}" could be an arm or of all of them')
+
+
+@pytest.mark.parametrize("levels", [(100.0, 104.0, 102.0), (100.0, 38.0, 62.0), (1.5, 1.0, 2.5)])
+@pytest.mark.parametrize("decimals", [1, 2])
+def test_arms_as_far_apart_as_sums_and_means_are_arms(
+    levels: tuple[float, ...], decimals: int
+) -> None:
+    columns = [results(level, n, decimals) for n, level in enumerate(levels)]
+    assert list(arms_of(sheet_of(table("a,b,c", *columns)))) == ["a", "b", "c"]
 
 
 WORDS = sorted(

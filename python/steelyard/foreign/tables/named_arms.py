@@ -7,21 +7,21 @@ row, of the size that the other arms have; a parameter has steps, a counter coun
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from steelyard.foreign.computed_columns import FEWEST_DIGITS, WrittenNumbers, computed_columns
 from steelyard.foreign.metric import TIME
 from steelyard.foreign.number import is_missing
-from steelyard.foreign.series import Floats
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.tokens import split_words
+from steelyard.foreign.vocabulary.words import DERIVED_WORDS, TOTAL_WORDS
 
 _ALSO_NAMES = {
     Role.PARAMETER: "a parameter",
@@ -53,9 +53,15 @@ _PLACES = ("first", "last")
 _NUMBER = re.compile(
     r"\s*([+-]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-]?[0-9]{1,3})?)\s*[A-Za-zµμ%/]*\s*"
 )
+_TOTALS = TOTAL_WORDS | {"grand", "overall", "all", "gesamt", "summe"}
+"""Words of headings of what is of all arms."""
+_DIFFERENCES = DERIVED_WORDS | {
+    *("differenz", "unterschied", "ersparnis", "gewinn", "abweichung", "différence", "écart"),
+    *("diferencia", "ahorro", "mejora", "differenza", "diferença"),
+}
+"""Words for what the difference of two arms may be called, where the numbers say that it is."""
 _VERSIONS = {"version", "ver", "release", "pg", "pgversion", "rev", "revision"}
 """Words of headings whose numbers are names."""
-_FEWEST_DIGITS = 3
 _SAMPLE = 10_000
 _STEPS = 4.0
 """From its first value to its last a parameter grows so much or more."""
@@ -70,17 +76,8 @@ _LONGEST_NUMBER = 13
 """Digits; longer whole numbers are identifiers and moments."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """The numbers of a column and how they are written."""
-
-    texts: tuple[str, ...]
-    values: Floats
-
-    @cached_property
-    def decimals(self) -> int:
-        """The most decimals that any of them has."""
-        return max((_decimals(text) for text in self.texts), default=0)
+class _Column(WrittenNumbers):
+    """The numbers of a column and what they look like."""
 
     @cached_property
     def whole(self) -> bool:
@@ -101,7 +98,7 @@ class _Column:
             return False
         if len(np.unique(values)) < max(len(values) / 2, 2) or steps(self.texts):
             return False
-        if np.median([_digits(text) for text in self.texts]) < _FEWEST_DIGITS:
+        if self.digits < FEWEST_DIGITS:
             return False
         if self.whole and (max(map(len, self.texts)) >= _LONGEST_NUMBER or self.counts):
             return False
@@ -129,7 +126,7 @@ def headings_with_arms(
         return tuple(corrected)
     columns = {c: column for c in free if (column := _column(table, c)) is not None}
     unnamed = [c for c in columns if headings[c].role in (Role.UNKNOWN, Role.DERIVED)]
-    computed = _computed(columns, unnamed)
+    computed = _computed(table, headings, {c: columns[c] for c in unnamed})
     for c in computed:
         corrected[c] = Heading(headings[c].name, Role.DERIVED)
     anchors = [c for c in columns if corrected[c].role in (Role.UNKNOWN, Role.ARM)]
@@ -147,16 +144,27 @@ def headings_with_arms(
     for c, base in bounds.items():
         if len(arms) > 1:  # of one of them, whose words it has
             corrected[c] = replace(corrected[c], rest=corrected[base].rest)
-    for c, column in columns.items():
-        role = corrected[c].role
-        is_cost = role is Role.COST and len(arms) > 1
-        if is_cost and not any(_could_be_arms(column, columns[a]) for a in arms):
-            raise _doubt(table, c, "measured beside them")
-        if role not in _DOUBTFUL or c in computed or c in bounds:
-            continue
-        if any(_same_kind(column, columns[a]) for a in arms):
-            raise _doubt(table, c, _DOUBTFUL[role])
+    for c in columns:
+        meaning = "" if c in computed else _other_meaning(corrected, columns, c, arms)
+        if meaning and c not in bounds:
+            raise _doubt(table, c, meaning)
     return tuple(corrected)
+
+
+def _other_meaning(
+    headings: Sequence[Heading], columns: Mapping[int, _Column], c: int, arms: Sequence[int]
+) -> str:
+    """What a column may hold that could as well be an arm beside others; "" where it is clear."""
+    column, role = columns[c], headings[c].role
+    others = [columns[a] for a in arms if a != c]
+    alike = any(_could_be_arms(column, other) for other in others)
+    if role is Role.COST and len(others) > 1 and not alike:
+        return "measured beside them"
+    if _is_total(headings[c]) and len(others) > 1 and alike:
+        return "of all of them"
+    if role in _DOUBTFUL and any(_same_kind(column, other) for other in others):
+        return _DOUBTFUL[role]
+    return ""
 
 
 def _bounds(
@@ -292,65 +300,36 @@ def _same_kind(column: _Column, other: _Column) -> bool:
     return float(np.median(column.values)) < _NEAR * float(np.median(other.values))
 
 
+def _computed(
+    table: Table, headings: Sequence[Heading], columns: Mapping[int, _Column]
+) -> set[int]:
+    """Columns that are computed from two others; NumbersError where of three columns, of which two
+    make the third, nothing says which was computed."""
+    called = {c for c in columns if _is_total(headings[c])}
+    called |= {c for c in columns if _DIFFERENCES.intersection(split_words(headings[c].name))}
+    computed, unsure = computed_columns(columns, called)
+    if unsure:
+        names = [quoted(table.name(c)) for c in sorted(unsure)]
+        raise table.source.error(
+            f"columns {names[0]}, {names[1]} and {names[2]}: one is the sum or the difference of "
+            "the others, and two are arms",
+            table.spot(0, max(unsure)),
+            hint='Leave the one out that was computed, or call it "difference" or "total".',
+        )
+    return computed
+
+
+def _is_total(heading: Heading) -> bool:
+    """Whether a heading says of numbers that they are sums, or of all arms, and nothing else."""
+    return {*split_words(heading.name)} <= _TOTALS
+
+
 def _doubt(table: Table, column: int, meaning: str) -> Exception:
     return table.source.error(
         f"column {quoted(table.name(column))} could be an arm or {meaning}",
         table.spot(0, column),
         hint="If it is an arm, give it a name that means nothing else; if not, leave it out.",
     )
-
-
-def _computed(columns: Mapping[int, _Column], unnamed: Sequence[int]) -> set[int]:
-    """Columns, under headings that say nothing else, that are the ratio, the difference or the
-    change in percent of two others, to the last digit."""
-    if not 3 <= len(unnamed) <= 30:
-        return set()
-    matches = []
-    for c in unnamed:
-        pool = [other for other in unnamed if other != c]
-        for a, b in itertools.permutations(pool, 2):
-            if _is_computed(columns[c], columns[a], columns[b]):
-                apart = abs(_log_size(columns[a]) - _log_size(columns[b]))
-                matches.append((apart, -c, c, {a, b}))
-                break
-    # Of off, on and their difference each is computed from the others: arms are closest.
-    computed: set[int] = set()
-    for _, _, c, operands in sorted(matches, key=lambda match: match[:2]):
-        if not operands & computed:
-            computed.add(c)
-    return computed
-
-
-def _log_size(column: _Column) -> float:
-    return float(np.log(np.median(np.abs(column.values)) or 1.0))
-
-
-def _is_computed(column: _Column, a: _Column, b: _Column) -> bool:
-    count = len(column.values)
-    if count < 3 or count != len(a.values) or count != len(b.values):
-        return False
-    telling = count >= 6 or np.median([_digits(text) for text in column.texts]) >= _FEWEST_DIGITS
-    if not telling or len(np.unique(column.values)) < 3 or not (_positive(a) and _positive(b)):
-        return False
-    with np.errstate(all="ignore"):
-        ratio = a.values / b.values
-        unsure = ratio * (_half(a) / a.values + _half(b) / b.values)
-    last = _half(column)
-    for expected, error in (
-        (ratio, unsure),
-        (a.values - b.values, _half(a) + _half(b)),
-        (100 * ratio, 100 * unsure),
-        (100 * (ratio - 1), 100 * unsure),
-    ):
-        # An operand with fewer digits than the result could have given nearly any.
-        sharp = np.median(error) <= 4 * last
-        if sharp and (np.abs(column.values - expected) <= 1.001 * (last + error)).all():
-            return True
-    return False
-
-
-def _half(column: _Column) -> float:
-    return float(0.5 * 10.0**-column.decimals)
 
 
 def _column(table: Table, column: int) -> _Column | None:
@@ -365,15 +344,3 @@ def _column(table: Table, column: int) -> _Column | None:
         return None
     values = np.array([float(text) for text in texts])
     return _Column(texts, values) if np.isfinite(values).all() else None
-
-
-def _decimals(text: str) -> int:
-    mantissa, _, exponent = text.lower().partition("e")
-    return max(len(mantissa.partition(".")[2]) - int(exponent or 0), 0)
-
-
-def _digits(text: str) -> int:
-    """Significant digits: those of "0.050" are two, of "1000" one."""
-    mantissa = text.lower().partition("e")[0].strip("+-")
-    digits = mantissa.replace(".", "").lstrip("0")
-    return len(digits if "." in mantissa else digits.rstrip("0"))
