@@ -301,3 +301,41 @@ def test_works_that_an_arm_lacks_are_refused(heads: str) -> None:
 def test_words_of_works_may_be_of_the_names_of_arms(heads: str) -> None:
     ((_, arms),) = sheet_of(in_columns(heads)).metrics
     assert [series.arm for series in arms] == heads.split(",")
+
+
+@pytest.mark.parametrize(
+    ("heads", "units"),
+    [
+        *(("off_ms,on_us", "µs after ms"), ("pg16_tpm,pg17_tps", "transactions/s after TPM")),
+        *(("us_off,ms_on", "ms after µs"), ("off_latency_ms,on_latency_s", "s after ms")),
+        *(
+            ("off_kqps,on_qps", "queries/s after k·queries/s"),
+            ("off_s,on_s,third_ms", "ms after s"),
+        ),
+        ("off_ms,off_tps,on_us,on_tps", "µs after ms"),
+        ("off_p95_ms,on_p95_us", "µs after ms"),
+    ],
+)
+@pytest.mark.parametrize("unit", [None, "ms", "tps"])
+def test_units_of_headings_that_differ_are_refused_whatever_unit_is_typed(
+    heads: str, units: str, unit: str | None
+) -> None:
+    error = refused_text(in_columns(heads), unit=unit, **RANDOM)
+    assert f"mixed units: {units}" in error.primary
+    assert "Write all arms in one unit" in str(error.hint)
+
+
+@pytest.mark.parametrize(
+    ("heads", "metrics"),
+    [
+        *(
+            ("off_ms,on_ms", ["ms"]),
+            ("off_s,on_sec", ["s"]),
+            ("off_tps,on_tps", ["transactions/s"]),
+        ),
+        *(("off (ms),on (msec)", ["ms"]), ("off_latency_ms,on_latency", [""])),
+        ("off_tps,off_ms,on_tps,on_ms", ["transactions/s", "ms"]),
+    ],
+)
+def test_one_unit_may_be_written_in_two_ways_or_once(heads: str, metrics: list[str]) -> None:
+    assert [metric.unit for metric, _ in sheet_of(in_columns(heads)).metrics] == metrics

@@ -320,6 +320,14 @@ def _arms(
         units += [(entry, column) for entry in (unit, named_unit, column_unit) if entry] or [
             ("", column)
         ]
+    _refuse_mixed_units(table, units)
+    _refuse_mixed_units(table, _units_of_headings(table, roles, columns))
+    unit = units[0][0] if units else ""
+    return _metric(unit, table, roles, columns), tuple(series)
+
+
+def _refuse_mixed_units(table: Table, units: Sequence[tuple[str, int]]) -> None:
+    """NumbersError where units, each with its column, are not all the same."""
     for unit, column in units:
         if unit != units[0][0]:
             raise table.source.error(
@@ -327,8 +335,16 @@ def _arms(
                 table.spot(0, column),
                 hint="Write all arms in one unit.",
             )
-    unit = units[0][0] if units else ""
-    return _metric(unit, table, roles, columns), tuple(series)
+
+
+def _units_of_headings(table: Table, roles: Roles, columns: Sequence[int]) -> list[tuple[str, int]]:
+    """The units that are words of headings, each with its column: "off_ms" is in ms."""
+    headings = [(roles.headings[column], column) for column in columns if table.header]
+    return [
+        (heading.metric.unit, column)
+        for heading, column in headings
+        if heading.metric and heading.metric.unit and heading.role in (Role.METRIC, Role.STATISTIC)
+    ]
 
 
 def _slices(table: Table, roles: Roles) -> str:
