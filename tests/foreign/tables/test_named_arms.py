@@ -213,6 +213,31 @@ def test_arms_as_far_apart_as_sums_and_means_are_arms(
     assert list(arms_of(sheet_of(table("a,b,c", *columns)))) == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("temp", "Temperature", "temp (C)", "temp_c", "cpu_temp", "mhz", "cpu_mhz", "freq (MHz)"),
+        *("loadavg", "rpm", "humidity", "voltage", "CPU GHz", "max freq"),
+    ],
+)
+@pytest.mark.parametrize("level", [1.3, 54.2, 1100, 3400])
+def test_what_the_machine_was_like_is_asked_about(name: str, level: float) -> None:
+    third = results(level, 3)
+    for columns in ([results(1012, 1), results(1050, 2), third], [third, third[::-1], third]):
+        assert refusal(table(f"off,on,{name}", *columns)).endswith(
+            f'column "{name}" could be an arm or measured beside them'
+        )
+
+
+@pytest.mark.parametrize(
+    "heads",
+    ["temp,perm", "off tps,on tps,temp tps", "off,on,frequency_scaling", "off,on,high_freq"],
+)
+def test_words_of_the_machine_may_be_of_the_names_of_arms(heads: str) -> None:
+    columns = [results(1000 + 40 * n, n) for n, _ in enumerate(heads.split(","))]
+    assert list(arms_of(sheet_of(table(heads, *columns)))) == heads.split(",")
+
+
 WORDS = sorted(
     word
     for word in set().union(

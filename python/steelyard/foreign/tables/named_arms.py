@@ -21,7 +21,7 @@ from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Heading, Role
 from steelyard.foreign.vocabulary.tokens import split_words
-from steelyard.foreign.vocabulary.words import DERIVED_WORDS, TOTAL_WORDS
+from steelyard.foreign.vocabulary.words import DERIVED_WORDS, MACHINE_WORDS, TOTAL_WORDS
 
 _ALSO_NAMES = {
     Role.PARAMETER: "a parameter",
@@ -55,6 +55,8 @@ _NUMBER = re.compile(
 )
 _TOTALS = TOTAL_WORDS | {"grand", "overall", "all", "gesamt", "summe"}
 """Words of headings of what is of all arms."""
+_OF_MACHINES = MACHINE_WORDS | {"cpu", "core", "room", "ambient", "avg", "mean", "max", "min"}
+_OF_MACHINES |= {"c", "f", "k", "v", "hz", "khz", "degc", "°c", "deg", "degrees", "volts"}
 _DIFFERENCES = DERIVED_WORDS | {
     *("differenz", "unterschied", "ersparnis", "gewinn", "abweichung", "différence", "écart"),
     *("diferencia", "ahorro", "mejora", "differenza", "diferença"),
@@ -159,6 +161,9 @@ def _other_meaning(
     others = [columns[a] for a in arms if a != c]
     alike = any(_could_be_arms(column, other) for other in others)
     if role is Role.COST and len(others) > 1 and not alike:
+        return "measured beside them"
+    words = {*split_words(headings[c].name)}
+    if len(others) > 1 and words & MACHINE_WORDS and words <= _OF_MACHINES:
         return "measured beside them"
     if _is_total(headings[c]) and len(others) > 1 and alike:
         return "of all of them"

@@ -164,6 +164,11 @@ COST_WORDS = MONEY_WORDS | {
     ),
 }
 """Other things than the work itself: measured too, never in its place."""
+MACHINE_WORDS = {
+    *("temp", "temperature", "celsius", "mhz", "ghz", "freq", "frequency", "rpm", "loadavg"),
+    *("humidity", "voltage"),
+}
+"""Of the machine while the work ran; behind them "cpu" or a unit may stand."""
 CLOCK_WORDS = {
     *("timestamp", "timestamps", "ts", "date", "datetime", "when", "epoch_time", "unix_time"),
     *("time_stamp", "unixtime", "epochtime", "epoch_s", "epoch_ms", "clock", "second", "sec_no"),
