@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from foreign.judged_files import judged_text, percent
 from foreign.reading import arms_of, refusal, sheet_of
+from steelyard.foreign.series import Grain
 from steelyard.foreign.tables.first_line import FirstLine, first_line
 from steelyard.model.errors import NumbersError
 
@@ -237,3 +238,78 @@ def test_a_name_that_ends_in_a_number_is_a_name(text: str) -> None:
 )
 def test_columns_without_a_heading_are_read_where_they_can_be_nothing_else(text: str) -> None:
     assert all(len(values) == text.count("\n") for values in arms_of(sheet_of(text)).values())
+
+
+def below(comment: str, separator: str = " ", columns: int = 3) -> str:
+    rows = [
+        separator.join([str(k + 1), *(f"{1000 + 50 * c + k * 7 % 5}.3" for c in range(1, columns))])
+        for k in range(12)
+    ]
+    return "\n".join([comment, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arms"),
+    [
+        (below("# sec off on"), ["off", "on"]),
+        (below("#sec off on"), ["off", "on"]),
+        (below("# made in May\n# scale=100 clients=8 off\n# run off on"), ["off", "on"]),
+        (below("# run,off,on", ","), ["off", "on"]),
+        (below("#run;off;on", ";"), ["off", "on"]),
+        (below("# run\toff\ton", "\t"), ["off", "on"]),
+        (below("# run, pg 16, pg 17", ","), ["pg 16", "pg 17"]),
+        (below("# time (s), off (ms), on (ms)", ","), ["off", "on"]),
+    ],
+)
+def test_a_comment_may_name_the_columns_right_below_it(text: str, arms: list[str]) -> None:
+    assert list(arms_of(sheet_of(text))) == arms
+
+
+def test_seconds_that_a_comment_names_make_rows_slices() -> None:
+    _, arms = sheet_of(below("# sec off on")).metrics[0]
+    assert {series.grain for series in arms} == {Grain.SLICE}
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        *("# three runs each", "# pgbench -c 8", "# 1 1000.1 1020.3", "# sec off", "# off off on"),
+        *("# scale=100 clients=8 off", "# results by me", "# sec off on\n", "# at 8 clients:"),
+        "# sec off on\n# measured in May",
+    ],
+)
+def test_other_comments_name_no_columns(comment: str) -> None:
+    assert list(arms_of(sheet_of(below(comment)))) == ["column 2", "column 3"]
+    assert list(arms_of(sheet_of("run off on\n" + below(comment)))) == ["off", "on"]
+
+
+@pytest.mark.parametrize("comment", ["# scale 100, 8 clients, 5 runs", "# off, on", "# 16, 17, 18"])
+def test_other_comments_with_commas_name_no_columns(comment: str) -> None:
+    assert list(arms_of(sheet_of(below(comment, ",")))) == ["column 2", "column 3"]
+
+
+def test_a_lone_word_in_a_comment_says_what_was_measured_or_nothing() -> None:
+    numbers = "100.2\n101.2\n100.7\n"
+    assert sheet_of(f"# tps\n{numbers}").metrics[0][0].unit == "transactions/s"
+    assert sheet_of(f"# off\n{numbers}").metrics[0][0].name == "value"
+
+
+FAILED = ["#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#NV", "#WERT!"]
+
+
+@pytest.mark.parametrize("cell", FAILED)
+@pytest.mark.parametrize("separator", [",", ";", "\t", " "])
+def test_cells_that_a_spreadsheet_could_not_compute_are_no_comments(
+    cell: str, separator: str
+) -> None:
+    lines = ["off,on", "1000.5,1041.3", f"{cell},1061.0", "1000.2,1050.7"]
+    said = refusal("\n".join(lines).replace(",", separator) + "\n")
+    assert said == f'"f.txt" line 3, column 1: "{cell}" is not a number'
+
+
+@pytest.mark.parametrize(
+    "line", ["#N/A stands for missing", "#NAME of it", "#VALUES", "# #REF!", "#REFERENCE,none"]
+)
+def test_comments_may_begin_as_such_cells_do(line: str) -> None:
+    text = f"off,on\n1000.5,1041.3\n{line}\n1000.2,1050.7\n"
+    assert arms_of(sheet_of(text)) == {"off": [1000.5, 1000.2], "on": [1041.3, 1050.7]}

@@ -36,6 +36,13 @@ _SCATTER = 3.0
 _SHORT_DECIMALS = 3
 """So many digits and fewer are as likely decimals, behind words that differ as arms do."""
 _ALIKE = 1.5
+_MOST_WORDS = 4
+_PROSE = {
+    *("of", "the", "a", "with", "for", "from", "is", "are", "was", "were", "by", "each", "and"),
+    *("to", "this", "these", "that", "it", "all", "runs", "results", "see", "note", "file", "data"),
+    *("columns", "rows", "numbers", "measured", "generated", "created", "der", "die", "von", "mit"),
+}
+"""Words of comments that name no columns."""
 Columns = Sequence[Sequence[str]]
 
 
@@ -63,6 +70,27 @@ def first_line(columns: Columns) -> FirstLine:
     if any(_is_corner(column) for column in columns):
         return FirstLine.HEADING
     return _of_numbers(columns)
+
+
+def names_columns(names: Sequence[str], row: Sequence[str], text: str) -> bool:
+    """Whether the cells of a comment above a row of numbers are names of its columns, and no prose:
+    as many, of a few words each, none of them a sentence's, a setting, or a number behind another.
+    One alone says what was measured."""
+    if len(names) != len(row) or not all(map(is_number, row)):
+        return False
+    if len(names) == 1:
+        return heading_of(text.strip()).role in (Role.METRIC, Role.STATISTIC, Role.VALUE)
+    return len({*names}) == len(names) and all(map(_is_name, names))
+
+
+def _is_name(text: str) -> bool:
+    words = text.lower().split()
+    if not 0 < len(words) <= _MOST_WORDS or is_number(text) or re.search("[=:?!]|[.]$", text):
+        return False
+    if not _PROSE.isdisjoint(words) or any(word.startswith("-") for word in words):
+        return False
+    counted = len(words) > 1 and any(map(is_number, words))
+    return not (counted and heading_of(text.strip()).role is not Role.UNKNOWN)
 
 
 def decimal_commas(columns: Columns) -> bool:

@@ -3,8 +3,9 @@
 Separators: tab, semicolon, comma, bar, or runs of blanks, whichever the first line has, in this
 order. Between blanks a number and the unit behind it are one cell ("9.5 ms"). Quotes as in RFC
 4180, but not across lines. Lines that begin with # are comments, unless it is the heading of a
-first column. Rules of Markdown and of psql between headings and rows, bars at both ends of a line,
-and Excel's "sep=;" are no cells.
+first column, a cell that a spreadsheet could not compute, or the line names the columns of the
+numbers right below it. Rules of Markdown and of psql between headings and rows, bars at both ends
+of a line, and Excel's "sep=;" are no cells.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from steelyard.foreign.tables.first_line import (
     commas_in_numbers,
     decimal_commas,
     first_line,
+    names_columns,
 )
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.units import UNIT_WORDS
@@ -32,7 +34,12 @@ MOST_COLUMNS = 1_000
 _SAMPLE = 1_000
 _SLIP = re.compile(r"[+-]?[0-9][0-9.,'’ ]*")
 """Digits with too many separators: a number that will be refused, and no label."""
-_COMMENT = re.compile(r"\s*#(?![;,|\t])")
+_FAILED_CELL = (
+    r"(?:N/A|NV|NA|(?:DIV/0|VALUE|REF|NUM|NULL|WERT|BEZUG|ZAHL|VALEUR|NOMBRE|NUL|SPILL|CALC)!"
+    r"|NAME\?|NOM\?)(?=[;,|\t]|\s*$|\s+[+-]?[0-9])"
+)
+"""Behind #: what a spreadsheet writes where it could not compute."""
+_COMMENT = re.compile(rf"\s*#(?![;,|\t]|{_FAILED_CELL})")
 _WORD = re.compile(r"\S+")
 _WHOLE_LINE = re.compile(r"\S(?:.*\S)?")
 _UNIT = "|".join(map(re.escape, UNIT_WORDS))
@@ -217,7 +224,23 @@ def _lines(source: SourceText) -> tuple[Sequence[int], list[str]]:
     ]
     if not numbers:
         raise source.error("there are only comments in it")
+    above = numbers[0] - 1
+    if above and _is_heading_in_comment(lines[above - 1], lines[above]):
+        numbers.insert(0, above)
+        lines[above - 1] = lines[above - 1].replace("#", " ", 1)
     return numbers, [lines[number - 1] for number in numbers]
+
+
+def _is_heading_in_comment(line: str, row: str) -> bool:
+    """Whether a line is a comment that names the columns of the numbers below it, as numpy.savetxt
+    and gnuplot write a heading."""
+    if not _COMMENT.match(line):
+        return False
+    text = line.replace("#", " ", 1)
+    separator = separator_of(row)
+    if separator is None:
+        return names_columns(text.split(), row.split(), text)
+    return names_columns(text.split(separator), row.split(separator), text)
 
 
 def _framed(numbers: Sequence[int], lines: list[str]) -> tuple[Sequence[int], list[str], bool]:
