@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -193,7 +192,8 @@ def _by_work(table: Table, roles: Roles, groups: dict[Group, list[int]]) -> dict
             c: tuple(w for w in split_words(table.name(c)) if w not in roles.headings[c].rest)
             for c in columns
         }
-        telling = {*itertools.chain(*named.values())} - set.intersection(*map(set, named.values()))
+        every = [set(words) for words in named.values()]
+        telling = every[0].union(*every) - every[0].intersection(*every)
         several = table.header and 1 < len(set(arms)) < len(arms) and all(arms)
         for column in columns:
             work = " ".join(named[column]) if several and not telling & _OF_ARMS else ""
