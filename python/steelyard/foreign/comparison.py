@@ -231,11 +231,8 @@ def _why_no_order(sheets: Sequence[Sheet], runs: Iterable[Sequence[Series]]) -> 
     """
     if not all(sheet.ordered for sheet in sheets):
         return _ROWS_NAMED
-    return (
-        _FILES_UNDATED
-        if any(len(arm_runs) > 1 and not dated(arm_runs) for arm_runs in runs)
-        else ""
-    )
+    undated = any(len(arm_runs) > 1 and not dated(arm_runs) for arm_runs in runs)
+    return _FILES_UNDATED if undated else ""
 
 
 def _by_arm(series: Sequence[tuple[Series, ...]]) -> dict[str, list[Series]]:
@@ -361,7 +358,8 @@ def operating_point_of(
     sheets: Sequence[Sheet], arm: str, clients: float | None = None
 ) -> OperatingPoint | None:
     """That of an arm over all sheets that hold it; `clients`: as the user said."""
-    client_count = clients or _agreed([sheet.clients.get(arm) for sheet in sheets])
+    counts = {sheet.clients.get(arm) for sheet in sheets}
+    client_count = clients or (counts.pop() if len(counts) == 1 else None)
     measured = [pair for sheet in sheets if (pair := _pair(sheet, arm)) is not None]
     if not client_count or not measured:
         return None
@@ -390,7 +388,3 @@ def _pair(sheet: Sheet, arm: str) -> tuple[Floats, Floats] | None:
             np.average(latencies, weights=weights, keepdims=True),
         )
     return rates, latencies
-
-
-def _agreed(clients: Sequence[float | None]) -> float | None:
-    return clients[0] if len(set(clients)) == 1 else None

@@ -107,10 +107,18 @@ class TransactionCounts:
     """Failed, were retried or were skipped."""
     wrong: int = 0
     """Returned other rows than they should."""
+    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """What rows say of the share that failed or succeeded, or of failures by time, by column."""
 
     def __add__(self, other: TransactionCounts) -> TransactionCounts:
         return TransactionCounts(
-            self.tried + other.tried, self.troubled + other.troubled, self.wrong + other.wrong
+            self.tried + other.tried,
+            self.troubled + other.troubled,
+            self.wrong + other.wrong,
+            {
+                name: (*self.shares.get(name, ()), *other.shares.get(name, ()))
+                for name in (self.shares | other.shares)
+            },
         )
 
 

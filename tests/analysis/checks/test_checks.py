@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest, permutation_test, ttest_ind
 
 from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
-from steelyard.analysis.checks.drops import balance_p_value, unequal
+from steelyard.analysis.checks.drops import balance_p_value, unequal, unequal_shares
 from steelyard.analysis.checks.littles_law import impossible, is_driver_bound
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import (
@@ -184,3 +184,22 @@ def test_drawing_ends_early_only_where_a_place_does_not_matter(places: int) -> N
         assert found.p_value == whole if found.alarms else ALPHA < found.p_value <= whole
         alarms += found.alarms
     assert 0 < alarms < 7
+
+
+@pytest.mark.parametrize(
+    ("shares", "others", "expected"),
+    [
+        ([0.1] * 5, [0.1] * 5, False),
+        ([0.1] * 5, [0.2] * 5, True),
+        ([0.1, 0.2, 0.3], [0.15, 0.25, 0.3], False),
+        ([0.1, 0.11, 0.12], [0.4, 0.41, 0.45], True),
+        ([0.0], [0.0], False),
+        ([0.0], [0.3], True),
+        ([0.30], [0.31], False),
+    ],
+)
+def test_shares_differ_beyond_their_scatter(
+    shares: list[float], others: list[float], expected: bool
+) -> None:
+    assert unequal_shares(shares, others) is expected
+    assert unequal_shares(others, shares) is expected

@@ -42,6 +42,80 @@ def test_a_fraction_anywhere_in_the_column_says_that_it_counts_nothing() -> None
     assert FAILURES not in doubts(judged_text(text, **RANDOM))
 
 
+def scattered(heading: str, shares: tuple[str, str], rows: int = 10) -> str:
+    """Shares that scatter by a tenth and more from row to row, about those of each arm."""
+    text = f"arm,tps,{heading}\n"
+    for n in range(rows):
+        for arm, tps, share in zip(("off", "on"), (1000, 1100), shares, strict=True):
+            unit = share[-1:] if share[-1:] == "%" else ""
+            value = float(share.removesuffix("%")) * (0.8 + n * 7 % 5 / 10)
+            text += f"{arm},{tps + n * 7 % 5},{value:.5g}{unit}\n"
+    return text
+
+
+SHARES = [
+    ("error_rate", "0.001", "0.31"),
+    ("error_rate", "0.31", "0.001"),
+    ("Error %", "0.00%", "3.1%"),
+    ("Error %", "1", "4"),
+    ("Failures/s", "1.0", "30.5"),
+    ("errors per second", "0", "30"),
+    ("abort_rate", "0.02", "0.05"),
+    ("% failed", "2", "5"),
+    ("retry_pct", "2", "5"),
+    ("timeout_rate", "0.01", "0.2"),
+    ("success_rate", "1", "0.6"),
+    ("success %", "99.9", "60"),
+    ("ok_ratio", "1", "0.5"),
+]
+
+
+@pytest.mark.parametrize("layout", ["constant", "scattered", "a file an arm", "one row"])
+@pytest.mark.parametrize(("heading", "off", "on"), SHARES)
+def test_a_share_of_failures_that_differs_raises_a_doubt(
+    heading: str, off: str, on: str, layout: str
+) -> None:
+    text = table(heading, (off, on)) if layout == "constant" else scattered(heading, (off, on))
+    if layout == "one row":
+        text = scattered(heading, (off, on), rows=1)
+    texts = [text]
+    if layout == "a file an arm":
+        rows = [line.partition(",") for line in text.splitlines()[1:]]
+        texts = [
+            "\n".join([f"tps,{heading}", *(rest for name, _, rest in rows if name == arm)]) + "\n"
+            for arm in ("off", "on")
+        ]
+    judgement = judged_text(*texts, **RANDOM)
+    assert judgement.comparison.metric.column == "tps"
+    assert FAILURES in doubts(judgement)
+
+
+@pytest.mark.parametrize(
+    ("heading", "off", "on"),
+    [
+        ("error_rate", "0.02", "0.02"),
+        ("error_rate", "0.02", "0.0202"),
+        ("success_rate", "0.9", "0.905"),
+        ("Failures/s", "10", "11"),  # a hundredth of either rate
+        ("Score Error (99.9%)", "1", "4"),
+        ("tps_err_pct", "1", "4"),
+        ("relative error %", "1", "4"),
+        ("cache_miss_rate", "0.1", "0.4"),
+        ("late %", "1", "4"),
+    ],
+)
+def test_shares_alike_and_those_of_no_failures_raise_none(heading: str, off: str, on: str) -> None:
+    judgement = judged_text(scattered(heading, (off, on)), **RANDOM)
+    assert (verdict(judgement), FAILURES in doubts(judgement)) == ("faster", False)
+
+
+def test_a_share_that_is_judged_is_no_doubt_of_itself() -> None:
+    text = scattered("error_rate", ("0.1", "0.4"))
+    judgement = judged_text(text, metric="error_rate", **RANDOM)
+    assert judgement.comparison.metric.column == "error_rate"
+    assert FAILURES not in doubts(judgement)
+
+
 FAILED = [
     ("exit_code", "0", "137"),
     ("exit_code", "0", "-9"),

@@ -108,6 +108,7 @@ SAMPLES = (
     numbers.UnequalOutcomes("on", "off", (0, 4200), (10_000, 14_000)),
     numbers.UnequalFailureCounts("pg17", "pg16", (216_000, 24), (12, 12)),
     numbers.UnequalFailureCounts("pg17", "pg16", (1, 240), (1, 1)),
+    numbers.UnequalFailureShares("on", "off", '"error_rate"', (0.31, 0.001)),
     numbers.QuotedOfRuns(ThreatKind.STEAL, "5.0% of processor time was stolen", 1),
     numbers.QuotedOfRuns(ThreatKind.STEAL, "5.0% of processor time was stolen", 20),
     numbers.ClosedLoopBroken("off", 256, 879.99, 267.49, 235.39, 290.91),

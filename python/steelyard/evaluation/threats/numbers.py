@@ -66,6 +66,19 @@ class UnequalFailureCounts(CountsOfArms):
 
 
 @dataclass(frozen=True, slots=True)
+class UnequalFailureShares(Observation):
+    """A column says of one arm that a larger share of its transactions failed, or succeeded."""
+
+    kind: ClassVar[ThreatKind] = ThreatKind.ERRORS_DIFFER
+    arm: str
+    control: str
+    column: str
+    """As in the file, in quotes."""
+    means: tuple[float, float]
+    """Of the rows of the arm and of the control."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuotedOfRuns(Quoted):
     """What the file of a run says of its machine, the first of so many that say such a thing."""
 

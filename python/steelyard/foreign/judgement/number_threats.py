@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.checks.drops import unequal
+from steelyard.analysis.checks.drops import unequal, unequal_shares
 from steelyard.analysis.checks.littles_law import busy_clients, disagree
 from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
@@ -37,6 +37,7 @@ from steelyard.evaluation.threats.numbers import (
     SingleValues,
     TooFewRows,
     UnequalFailureCounts,
+    UnequalFailureShares,
     UnequalOutcomes,
     WrongRowsReturned,
 )
@@ -80,12 +81,29 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Observation]:
         return
     here, there = outcomes
     if not (here.tried and there.tried):
+        yield from _unequal_shares(comparison, names, here.shares, there.shares)
+    if not (here.tried and there.tried):
         rows = len(arm.values), len(comparison.control.values)
         yield from _counted_errors(names, outcomes, rows)
         return
     if unequal(here.troubled, there.troubled, here.tried, there.tried):
         troubled, tried = (here.troubled, there.troubled), (here.tried, there.tried)
         yield UnequalOutcomes(*names, troubled, tried)
+
+
+def _unequal_shares(
+    comparison: Comparison,
+    names: tuple[str, str],
+    here: Mapping[str, tuple[float, ...]],
+    there: Mapping[str, tuple[float, ...]],
+) -> Iterator[Observation]:
+    """Shares of failures that differ on the average of rows, one an arm for each column."""
+    for column, mine in here.items():
+        theirs = there.get(column, ())
+        judged = column == quoted(comparison.metric.column)
+        if theirs and not judged and unequal_shares(mine, theirs):
+            means = float(np.mean(mine)), float(np.mean(theirs))
+            yield UnequalFailureShares(*names, column, means)
 
 
 def _counted_errors(

@@ -211,7 +211,7 @@ class _Parser:
 
     def _outcome(self) -> Heading | None:
         bad, good = self.words & known.BAD_WORDS, self.words & known.GOOD_OUTCOMES
-        if bad == {"timeout"}:
+        if bad == {"timeout"} and not self.words & known.FRACTION_WORDS:
             return Heading(self.name, Role.PARAMETER)  # a setting; "timeouts" happened
         if bad and not self.words & {"limit", "threshold"}:
             return Heading(self.name, Role.OUTCOME, Metric(self.name, "", False))

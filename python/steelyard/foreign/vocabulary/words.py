@@ -52,6 +52,13 @@ BAD_WORDS = COUNTED_FAILURES | {
 }
 """What went wrong: less is better, and it is no rate of work."""
 GOOD_OUTCOMES = {"success", "succeeded", "successes", "successful", "ok", "passed"}
+ERRORS_OF_EITHER = {"error", "errors", "err", "errs"}
+"""Of transactions, or of a number: how far off it may be."""
+ERROR_OF_NUMBER = SPREAD_WORDS | {
+    *("score", "relative", "rel", "standard", "mean", "avg", "estimate", "sampling", "rms"),
+    *("measurement", "prediction", "absolute", "abs", "rounding"),
+}
+"""Beside an error, of a number."""
 FRACTION_WORDS = {"rate", "ratio", "percent", "percentage", "fraction", "share", "pct", "%"}
 SHARE_WORDS = {
     *("ratio", "percent", "percentage", "fraction", "share", "pct", "%", "proportion", "mix"),

@@ -62,6 +62,14 @@ def _unequal_failure_counts(observed: seen.UnequalFailureCounts) -> str:
     )
 
 
+def _unequal_failure_shares(observed: seen.UnequalFailureShares) -> str:
+    of_arm, of_control = (as_published(mean, 3) for mean in observed.means)
+    return (
+        f"column {observed.column} is {of_arm} on the average of the rows of {observed.arm}, and "
+        f"{of_control} of {observed.control}"
+    )
+
+
 def _quoted_of_runs(observed: seen.QuotedOfRuns) -> str:
     more = f"; seen in {observed.runs} runs" if observed.runs > 1 else ""
     return f"{observed.text}{more}"
@@ -247,6 +255,7 @@ TEXTS: Texts = {
     seen.WrongRowsReturned: _wrong_rows,
     seen.UnequalOutcomes: _unequal_outcomes,
     seen.UnequalFailureCounts: _unequal_failure_counts,
+    seen.UnequalFailureShares: _unequal_failure_shares,
     seen.QuotedOfRuns: _quoted_of_runs,
     seen.ClosedLoopBroken: _closed_loop_broken,
     seen.OrderNotDrawn: _order_not_drawn,

@@ -1,0 +1,1 @@
+"""Reads what became of the transactions and the rows of a table."""
