@@ -143,10 +143,30 @@ FAILED = [
     ("error_code", "0", "57014"),
     ("aborted", "f", "t"),
     ("query_timeouts", "no", "yes"),
+    ("http_code", "200", "500"),
+    ("http_status", "200", "404"),
+    ("http_code", "200", "000"),
+    ("responseCode", "200", "503"),
+    ("response_code", "200.0", "500.0"),
+    ("status", "200", "500"),
+    ("status_code", "302", "429"),
+    ("code", "200", "500"),
+    ("completed", "true", "false"),
+    ("completed", "1", "0"),
+    ("finished", "yes", "no"),
+    ("done", "True", "False"),
+    ("is_valid", "true", "false"),
+    ("valid", "1", "0"),
+    ("included", "y", "n"),
+    ("invalid", "0", "1"),
+    ("timed_out", "false", "true"),
+    ("is_timeout", "no", "yes"),
+    ("timeout", "0", "1"),
+    ("crashed", "0.0", "1.0"),
 ]
 
 
-AMBIGUOUS = [("rc", "0"), ("status", "0")]
+AMBIGUOUS = [("rc", "0"), ("status", "0"), ("status", "200"), ("code", "200"), ("timeout", "0")]
 
 
 @pytest.mark.parametrize(("heading", "good", "bad"), FAILED)
@@ -157,7 +177,7 @@ def test_a_row_that_says_that_it_failed_is_refused(
 ) -> None:
     cells = [(good, bad if n >= 12 - rows else good) for n in range(12)]
     if (heading, good) in AMBIGUOUS and rows == 12 and layout in ("wide", "a file an arm"):
-        return  # 2 throughout may be a version
+        return  # 2 throughout may be a version, 1 a setting
     error = refused_text(*laid_out(layout, heading, cells), **RANDOM)
     assert f'column "{heading}" says that this row failed: "{bad}"' in error.primary
     assert "line " in error.primary
@@ -193,7 +213,18 @@ def laid_out(layout: str, heading: str, cells: list[tuple[str, str]]) -> list[st
         ("status", ("200", "204")),
         ("status", ("ok", "success")),
         ("status", ("0 errors", "no errors")),
-        ("responseCode", ("200", "500")),
+        ("responseCode", ("200", "204")),
+        ("status", ("500", "500")),  # of what, nothing says
+        ("batch_code", ("200", "500")),
+        ("completed", ("true", "yes")),
+        ("completed", ("990", "1000")),
+        ("is_valid", ("1", "1")),
+        ("done", ("1.0", "1.0")),
+        ("invalid", ("false", "false")),
+        ("invalid", ("3", "3")),
+        ("timeout", ("1", "1")),
+        ("timeout", ("0", "30")),
+        ("timed_out", ("no", "no")),
         ("success", ("1", "1")),
         ("success", ("1000", "990")),
         ("success_rate", ("1", "0")),
@@ -224,6 +255,31 @@ def test_a_column_that_is_asked_for_is_judged_whatever_it_says() -> None:
     text = laid_out("long", "exit", cells)[0]
     asked = {"columns": {"value": "exit"}, "higher_is_better": False}
     assert judged_text(text, **asked).comparison.metric.column == "exit"
+
+
+@pytest.mark.parametrize("heading", ["query", "benchmark", "test_name", "endpoint"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_merged_cells_of_labels_are_refused(heading: str, files: int) -> None:
+    def rows(arm: str, level: int, label: str) -> str:
+        return "".join(
+            f"{query if n == 0 else label},{arm}{level * size + n * 7 % 5}.5\n"
+            for size, query in ((1, "Q1"), (5, "Q2"))
+            for n in range(6)
+        )
+
+    head, arms = (f"{heading},arm,ms\n", ("off,", "on,")) if files == 1 else ("", ("", ""))
+    texts = [rows(arm, level, "") for arm, level in zip(arms, (100, 90), strict=True)]
+    texts = [head + "".join(texts)] if files == 1 else [f"{heading},ms\n{text}" for text in texts]
+    error = refused_text(*texts, **RANDOM)
+    assert f'line 3, column 1: column "{heading}" does not say' in error.primary
+    assert "Repeat the name in each row" in str(error.hint)
+
+
+@pytest.mark.parametrize("cells", [["", "after reboot", ""] * 4, ["Q1"] * 12, [""] * 12])
+def test_remarks_and_columns_without_a_name_at_all_are_no_merged_cells(cells: list[str]) -> None:
+    heading = "note" if "after reboot" in cells else "query"
+    text = laid_out("long", heading, [(cell, cell) for cell in cells])[0]
+    assert verdict(judged_text(text, **RANDOM)) == "faster"
 
 
 WARM_UPS = [

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from steelyard.foreign.series import Factor, FactorKind, TransactionCounts
+from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.outcomes.failed_rows import refuse_failed_rows, refuse_warm_ups
 from steelyard.foreign.tables.outcomes.failure_shares import failure_shares
@@ -109,6 +110,7 @@ def _factors(table: Table, roles: Roles) -> Iterator[Factor]:
         cells = tuple(cell.strip() for cell in table.columns[column])
         if heading.role is Role.UNKNOWN and column in roles.labels and _are_remarks(cells):
             continue
+        _refuse_blanks(table, column, heading, cells)
         label = heading.role is Role.LABEL or (column in roles.labels and not table.header)
         if label:
             kind = FactorKind.LABEL
@@ -117,6 +119,18 @@ def _factors(table: Table, roles: Roles) -> Iterator[Factor]:
         else:
             kind = FactorKind.PARAMETER
         yield Factor(table.name(column), kind, cells)
+
+
+def _refuse_blanks(table: Table, column: int, heading: Heading, cells: Sequence[str]) -> None:
+    """NumbersError with its place where a row is about nothing: cells were merged, and only the
+    first row of a query has its name."""
+    if heading.role is not Role.LABEL or "" not in cells or not any(cells):
+        return
+    raise table.source.error(
+        f"column {quoted(table.name(column))} does not say what this row is about",
+        table.spot(cells.index(""), column),
+        hint="Repeat the name in each row that it is of: those without one cannot be told apart.",
+    )
 
 
 def _are_remarks(cells: Sequence[str]) -> bool:

@@ -147,7 +147,7 @@ COUNT_WORDS = {
 CODE_WORDS = {
     *("code", "status", "pid", "tid", "id", "ids", "guid", "uuid", "worker_id", "statuscode"),
     *("exit", "exitcode", "returncode", "rc", "oid", "hash", "line", "lineno", "phase", "type"),
-    *("sentbytes", "grpthreads", "allthreads"),
+    *("sentbytes", "grpthreads", "allthreads", "httpcode", "httpstatus"),
 }
 """Names made of digits."""
 MONEY_WORDS = {

@@ -26,7 +26,11 @@ _FAILED_STATES = _FAILURES | {
     *("crashed", "oom", "dnf", "ko", "nok", "fatal", "panic", "segfault", "interrupted"),
     *("terminated", "incomplete", "unfinished", "unsuccessful", "skipped", "refused", "rejected"),
 }
-_TELLING = _STATES | _EXITS | _FAILURES | known.GOOD_OUTCOMES
+_TRUE_FAILURES = {("invalid",), ("timeout",), ("timed", "out"), ("timedout",), ("crashed",)}
+_FALSE_FAILURES = {(w,) for w in ("completed", "finished", "done", "valid", "included", "keep")}
+"""Headings of flags, but for words beside them."""
+_HTTP = {"http", "response", "status", "statuscode", "httpcode", "httpstatus"}
+_TELLING = _STATES | _EXITS | _FAILURES | _HTTP | known.GOOD_OUTCOMES | {"code"}
 """One of them is in each heading of a column that says what became of rows."""
 _MARKS = {"1", "x", "*", "✓"}
 _WARM_UPS = {
@@ -44,17 +48,18 @@ _DENIAL = re.compile(
 )
 """Beside "no space left", which is a failure."""
 _CODE = re.compile(r"[+-]?[0-9]+(?:\.0*)?")
+_HTTP_CODE, _NO_ANSWER = re.compile(r"[1-5][0-9]{2}(?:\.0*)?"), re.compile(r"0+(?:\.0*)?")
 _SHARE = re.compile(r"[0-9]+\s*(?:of|out|from|/)")
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
 def refuse_failed_rows(table: Table, roles: Roles) -> None:
     """NumbersError with its place for a row that says of itself that it failed: by a code other
-    than 0, by words in a column of errors or states, by a success that is false."""
+    than 0 or one of HTTP, by words in a column of errors or states, by a flag."""
     for column, heading in enumerate(roles.headings):
         if heading.role is Role.ARM or (roles.chosen and column in roles.numbers):
             continue
-        if not _TELLING.intersection(split_words(heading.name)):
+        if not (_TELLING.intersection(split_words(heading.name)) or _flag_of(heading)):
             continue
         cells = [cell.strip().lower() for cell in table.columns[column]]
         present = {cell for cell in cells if not is_missing(cell)}
@@ -115,19 +120,70 @@ def _is_warm_up(text: str) -> bool:
 def _failure_test(heading: Heading, present: Set[str]) -> Callable[[str], bool] | None:
     """What tells cells of failed rows in a column with these cells; None where nothing can."""
     words = set(split_words(heading.name))
-    if heading.role is Role.CODE and words & (_FAILURES | _EXITS):
-        if words & _FAILURES:
-            return _is_failure_or_code if "code" in words else _is_failure
-        # "rc" may number a release candidate.
-        return _is_failed_exit if words != {"rc"} or "0" in present else None
-    if heading.role in (Role.CODE, Role.UNKNOWN, Role.VALUE) and words & _STATES:
-        if not all(map(_CODE.fullmatch, present)):
-            return _is_failed_state
-        # 200 is no code of a process.
-        return _is_failed_exit if heading.role is Role.CODE and "0" in present else None
+    flagged = _flag_test(heading, present)
+    if flagged is not None or heading.role is Role.CODE:
+        return flagged or _code_test(words, present)
+    if heading.role in (Role.UNKNOWN, Role.VALUE) and words & _STATES:
+        return None if all(map(_CODE.fullmatch, present)) else _is_failed_state
     if heading.role is Role.OUTCOME and not words & known.FRACTION_WORDS:
         return _outcome_test(words, present)
     return None
+
+
+def _code_test(words: Set[str], present: Set[str]) -> Callable[[str], bool] | None:
+    if words & _FAILURES:
+        return _is_failure_or_code if "code" in words else _is_failure
+    if words & _EXITS:
+        # "rc" may number a release candidate.
+        return _is_failed_exit if words != {"rc"} or "0" in present else None
+    if _are_http(words, present):
+        return _is_http_failure
+    if not words & _STATES:
+        return None
+    if not all(map(_CODE.fullmatch, present)):
+        return _is_failed_state
+    return _is_failed_exit if "0" in present else None
+
+
+def _flag_of(heading: Heading) -> tuple[str, ...]:
+    """The words of a heading of flags that say whether a row counts: "valid" of "is_valid"."""
+    words = tuple(word for word in split_words(heading.name) if word not in _BESIDE)
+    return words if words in _TRUE_FAILURES | _FALSE_FAILURES else ()
+
+
+def _flag_test(heading: Heading, present: Set[str]) -> Callable[[str], bool] | None:
+    """What tells flags of rows that do not count; None where cells are none. A timeout of 1 in all
+    rows is a setting."""
+    flag, numbers = _flag_of(heading), {cell for cell in present if _CODE.fullmatch(cell)}
+    values = {float(cell) for cell in numbers}
+    if not flag or not present - numbers <= _TRUE | _FALSE or not values <= {0, 1}:
+        return None
+    if flag == ("timeout",) and len(values) == 1:
+        return None
+    return _is_true if flag in _TRUE_FAILURES else _is_false
+
+
+def _is_true(cell: str) -> bool:
+    return cell in _TRUE or (bool(_CODE.fullmatch(cell)) and float(cell) == 1)
+
+
+def _is_false(cell: str) -> bool:
+    return cell in _FALSE or (bool(_CODE.fullmatch(cell)) and float(cell) == 0)
+
+
+def _are_http(words: Set[str], present: Set[str]) -> bool:
+    """Whether cells are status codes of HTTP, 0 and 000 where there was no answer: by the heading,
+    or since one of them is a success."""
+    successes = any(cell.startswith("2") for cell in present)
+    sure = words & (_HTTP - {"status"}) or {"status", "code"} <= words
+    if not (sure or (successes and words <= _HTTP | {"code"})):
+        return False
+    answered = {cell for cell in present if not _NO_ANSWER.fullmatch(cell)}
+    return all(map(_HTTP_CODE.fullmatch, answered)) and bool(answered or words & _HTTP - _STATES)
+
+
+def _is_http_failure(cell: str) -> bool:
+    return cell[0] in "045"
 
 
 def _outcome_test(words: Set[str], present: Set[str]) -> Callable[[str], bool] | None:
