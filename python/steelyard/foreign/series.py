@@ -117,7 +117,7 @@ class TransactionCounts:
             self.wrong + other.wrong,
             {
                 name: (*self.shares.get(name, ()), *other.shares.get(name, ()))
-                for name in (self.shares | other.shares)
+                for name in {**self.shares, **other.shares}
             },
         )
 

@@ -69,7 +69,7 @@ def plain(heading: str, off: list[str], on: list[str]) -> str:
         ("git_hash", ["a1b2c3"] * 10, ["d4e5f6"] * 10),
         ("server_id", ["alpha"] * 10, ["beta"] * 10),
         ("test_id", [f"t-{n}" for n in range(10)], [f"t-{n + 10}" for n in range(10)]),
-        ("worker_id", [f"w{n}" for n in range(10)], [f"w{n}" for n in range(10)]),
+        ("pid", [str(n + 4000) for n in range(10)], [str(n + 5000) for n in range(10)]),
         ("test_id", [str(n) for n in range(10)], [str(n) for n in range(10)]),
         ("responseCode", ["200"] * 10, ["200"] * 9 + ["204"]),
         ("type", ["oltp"] * 10, ["oltp"] * 10),

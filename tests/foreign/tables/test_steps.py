@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from foreign.judged_files import RANDOM, judged_text, only, percent, verdict
+from steelyard.foreign.tables.steps import are_requested
 
 
 def noise(n: int) -> float:
@@ -178,3 +179,62 @@ def test_sessions_that_are_counted_are_blocks_however_far_apart(sessions: str) -
     judgement = judged_text(f"arm,session,tps\n{rows}", **RANDOM)
     assert only(judgement).epochs == len(sessions)
     assert percent(judgement) == pytest.approx(5, abs=0.2)
+
+
+def at_rates(heading: str, metric: str, levels: tuple[str, ...], files: int) -> list[str]:
+    """Latencies that grow with a rate, a fifth longer in the second arm."""
+    rows = [
+        [
+            f"{block},{level},{factor * float(level) * (1 + (37 * block + 11 * k) % 97 / 2e4):.3f}"
+            for block in range(8)
+            for level in levels
+        ]
+        for k, factor in enumerate((1, 1.2))
+    ]
+    if files == 2:
+        return ["\n".join([f"block,{heading},{metric}", *arm]) + "\n" for arm in rows]
+    named = (f"{arm},{row}" for arm, part in zip("ab", rows, strict=True) for row in part)
+    return ["\n".join([f"arm,block,{heading},{metric}", *named]) + "\n"]
+
+
+@pytest.mark.parametrize("heading", ["qps", "rate", "rps", "tps", "throughput"])
+@pytest.mark.parametrize("metric", ["p99_ms", "latency_ms"])
+@pytest.mark.parametrize(
+    "levels", [("1000", "5000"), ("100.0", "250.0", "500.0"), ("10", "12", "20", "40")]
+)
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_rate_that_was_swept_is_no_measurement(
+    heading: str, metric: str, levels: tuple[str, ...], files: int
+) -> None:
+    judgement = judged_text(*at_rates(heading, metric, levels, files), **RANDOM)
+    assert judgement.comparison.metric.column == metric
+    assert percent(judgement) == pytest.approx(20, abs=0.5)
+    assert f"{heading} {levels[0]}" in judgement.comparison.row_names[0]
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "expected"),
+    [
+        (["1000", "5000"], ["5000", "1000"], True),
+        (["0.5", "1.0", "2.0"], ["0.5", "1.0", "2.0"], True),
+        (["1000", "5000"], ["1000", "6000"], False),  # not the same in both arms
+        (["1003", "5007"], ["1003", "5007"], False),  # not round
+        (["1000", "1001"], ["1000", "1001"], False),  # what rounding leaves
+        (["12000", "13000"], ["12000", "13000"], False),
+        (["1000", "1000", "1000", "5000"], ["1000", "5000", "5000", "5000"], False),
+        (["1000"], ["1000"], False),
+    ],
+)
+def test_rates_that_were_asked_for_are_round_and_the_same_in_all_arms(
+    off: list[str], on: list[str], expected: bool
+) -> None:
+    assert are_requested([off * 6, on * 6]) is expected
+
+
+def test_a_measured_rate_beside_a_latency_is_judged() -> None:
+    rows = "".join(
+        f"{arm},{1000 * factor + n * 7 % 11}.5,{10 / factor + n * 37 % 11 / 50:.3f}\n"
+        for n in range(12)
+        for arm, factor in (("off", 1), ("on", 2))
+    )
+    assert judged_text(f"arm,qps,p99_ms\n{rows}", **RANDOM).comparison.metric.column == "qps"

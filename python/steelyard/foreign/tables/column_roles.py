@@ -20,6 +20,7 @@ from steelyard.foreign.tables.table_headings import (
     is_swept,
     names_kinds,
     names_versions,
+    requested_rates,
 )
 from steelyard.foreign.tables.time_column import (
     TIME_HEADING,
@@ -46,6 +47,7 @@ _NOT_NUMBERS = {
     *(Role.METRIC_NAME, Role.UNIT, Role.PARAMETER, Role.COUNT, Role.COUNTER, Role.BLOCK),
 }
 """What no column with such a heading holds: a number to be judged unless it is asked for."""
+_MAY_NAME_ROWS = (Role.UNKNOWN, Role.ARM, Role.METRIC_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,9 @@ class _Finder:
             free = [c for c in self._rest() if c != self.named.get("value")]
             order = self._take(dense_column(self.table, self.headings, free, self._cells(arm)))
             clock = order is not None
+        elif start is None and "order" not in self.named and not clock:
+            free = [order, *self._rest()]
+            clock = order == dense_column(self.table, self.headings, free, self._cells(arm))
         index = self._index(arm)
         labels, parameters = self._labels(arm), self._parameters(arm)
         rest = self._rest()
@@ -140,7 +145,7 @@ class _Finder:
             ]
         swept = self._swept(numbers, arm)
         numbers = [c for c in numbers if c not in swept]
-        spare = [c for c in range(len(self.text)) if self._spare(c, numbers, order, index, arm)]
+        spare = [c for c in range(len(self.text)) if self._spare(c, (*numbers, order, index, arm))]
         return Roles(
             headings=self.headings,
             arm=arm,
@@ -155,7 +160,7 @@ class _Finder:
             labels=tuple(labels),
             parameters=(*(c for c in parameters if c not in numbers), *swept),
             outcomes=tuple(c for c, heading in enumerate(self.headings) if heading.failures),
-            spare=(*spare, *swept) if chosen is None else (),
+            spare=(*spare, *(c for c in swept if self._measured(c))) if chosen is None else (),
             chosen=chosen is not None,
             start=start if start != order else None,
             ordered="order" in self.named,
@@ -265,11 +270,7 @@ class _Finder:
         codes that come again."""
         columns = []
         for column, heading in enumerate(self.headings):
-            has_words = self.text[column] and heading.role in (
-                Role.UNKNOWN,
-                Role.ARM,
-                Role.METRIC_NAME,
-            )
+            has_words = self.text[column] and heading.role in _MAY_NAME_ROWS
             has_words = has_words and heading.name.strip().lower() != TIME_HEADING
             if column in self.taken or not (heading.role is Role.LABEL or has_words):
                 continue
@@ -297,11 +298,15 @@ class _Finder:
         if (arm is None and self.alone) or not self.table.header:
             return []
         arms = self.table.columns[arm] if arm is not None else None
-        return [
-            c
-            for c in numbers
-            if c not in metrics and is_swept(self.table, c, self.headings[c], arms, metrics)
-        ]
+        rates = requested_rates(self.table, self.headings, numbers, arms)
+        rates = [c for c in rates if c != self.named.get("value")]
+        self.headings = tuple(
+            Heading(h.name, Role.PARAMETER) if c in rates else h
+            for c, h in enumerate(self.headings)
+        )
+        swept = (c for c in numbers if c not in metrics)
+        known = (c for c in swept if is_swept(self.table, c, self.headings[c], arms, metrics))
+        return [*rates, *known]
 
     def _parameters(self, arm: int | None) -> list[int]:
         arms = self.table.columns[arm] if arm is not None else None
@@ -379,15 +384,8 @@ class _Finder:
             self.headings[column].role is Role.PARAMETER and self.headings[column].rest
         )
 
-    def _spare(
-        self,
-        column: int,
-        numbers: Sequence[int],
-        order: int | None,
-        index: int | None,
-        arm: int | None,
-    ) -> bool:
-        if column in numbers or column in (order, index, arm) or self.text[column]:
+    def _spare(self, column: int, used: Sequence[int | None]) -> bool:
+        if column in used or self.text[column]:
             return False
         return self.headings[column].role in (Role.OUTCOME, Role.COUNT, Role.DERIVED)
 

@@ -122,9 +122,10 @@ def _factors(table: Table, roles: Roles) -> Iterator[Factor]:
 
 
 def _refuse_blanks(table: Table, column: int, heading: Heading, cells: Sequence[str]) -> None:
-    """NumbersError with its place where a row is about nothing: cells were merged, and only the
-    first row of a query has its name."""
-    if heading.role is not Role.LABEL or "" not in cells or not any(cells):
+    """NumbersError with its place where a row is about nothing in a column of names where half of
+    the cells or more are empty: they were merged, and only the first row of each has its name."""
+    filled = sum(map(bool, cells))
+    if heading.role is not Role.LABEL or not 0 < 2 * filled <= len(cells):
         return
     raise table.source.error(
         f"column {quoted(table.name(column))} does not say what this row is about",

@@ -25,6 +25,7 @@ from steelyard.foreign.tables.moments import (
     moments_of,
     times_of_day,
 )
+from steelyard.foreign.tables.outcomes.parts_of_runs import nested_runs, worker_column
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import LONGEST_TICK, TIME_HEADING, equal_steps, restarts
 from steelyard.foreign.vocabulary.heading import Role
@@ -129,7 +130,22 @@ def slices_of(
     timestamps: Floats | None,
     order: Order | None,
 ) -> str:
-    """Why rows are slices of one run an arm; empty where they are not.
+    """Why rows are slices of one run an arm; empty where they are not."""
+    workers = worker_column(table, roles, arms)
+    if workers is None:
+        return _of_clock(table, roles, arms, timestamps, order)
+    name = quoted(table.name(workers))
+    return f"column {name} names those who did the work side by side: rows are of one run"
+
+
+def _of_clock(
+    table: Table,
+    roles: Roles,
+    arms: Mapping[str, Indices],
+    timestamps: Floats | None,
+    order: Order | None,
+) -> str:
+    """Why rows are slices by when they were measured.
 
     A clock that ticks at equal steps through the rows of every arm is the report of a run, unless
     the arms took turns between its ticks, or a column calls each row a run and there is time for
@@ -209,6 +225,9 @@ def run_means(
 ) -> dict[str, tuple[list[Indices], list[str]]]:
     """The rows of each run of each arm, where rows are seconds of runs that a column counts; none
     where they are not."""
+    nested = nested_runs(table, roles, arms)
+    if nested is not None:
+        return _of_column(table.columns[nested], arms)
     counter = run_column(table, roles, arms)
     timestamps = row_moments(table, roles) if roles.clock else None
     if counter is None or timestamps is None:
@@ -231,12 +250,29 @@ def run_means(
     return runs_by_arm
 
 
+def _of_column(
+    cells: Sequence[str], arms: Mapping[str, Indices]
+) -> dict[str, tuple[list[Indices], list[str]]]:
+    """The rows of each arm by what a column holds, in the order of the file."""
+    runs_by_arm = {}
+    for arm, rows in arms.items():
+        runs: dict[str, list[int]] = {}
+        for row in sorted(rows.tolist()):
+            runs.setdefault(cells[row].strip(), []).append(row)
+        runs_by_arm[arm] = ([np.array(run) for run in runs.values()], list(runs))
+    return runs_by_arm
+
+
 def run_column(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> int | None:
     """The column that numbers the runs whose rows a clock dates: one whose numbers come again in
     the rows of an arm. One that is another in every row, as that of a data frame or of a table of
     a database, counts the rows; one that is the same in all rows of each arm tells no runs apart.
-    Starts of runs number them too.
+    Starts of runs number them too, and so does a column in each of whose runs another one counts
+    iterations anew.
     """
+    nested = nested_runs(table, roles, arms)
+    if nested is not None:
+        return nested
     for column in (roles.index, roles.block, roles.start):
         if column is None:
             continue
@@ -263,14 +299,14 @@ def _numbers_rows(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> bo
 
 
 def _surely_clock(table: Table, roles: Roles) -> bool:
-    """Whether the column of the order says when, by its heading or by its dates, and not when a
-    whole measurement began. A time or an offset is the order only where it says when."""
+    """Whether the column of the order says when, by its heading or by its dates. A time, an offset
+    or the start of a request is the clock only where it says when."""
     assert roles.order is not None
     heading = roles.headings[roles.order]
     timed = heading.metric is not None and heading.metric.name == TIME
     timed = timed or not {TIME_HEADING, "offset"}.isdisjoint(split_words(heading.name))
     dated = roles.day is not None or table.is_text(roles.order)
-    return dated or heading.role is Role.CLOCK or (timed and heading.role is not Role.START)
+    return dated or timed or heading.role in (Role.CLOCK, Role.START)
 
 
 def _ticks(seconds: Floats) -> bool:

@@ -19,6 +19,9 @@ _FEWEST_SWEPT = 6
 """Rows of all arms: a measurement is no number that comes as often."""
 _MOST_DECIMALS = 2
 """Of a parameter."""
+_MOST_ROUND = 2
+"""Digits of a rate that was asked for, before its noughts."""
+_APART_RATES = 1.1
 _ROUNDS = 30
 """Of taking out the means of arms and of steps in turn, until none is left."""
 
@@ -57,6 +60,20 @@ def are_sizes(groups: Sequence[Sequence[str]]) -> bool:
     steps = _last_digits([*{cell for group in groups for cell in group}])
     apart = all(b >= _APART * max(a, 1) for a, b in itertools.pairwise(steps))
     return come_again(groups) and apart and len(steps) > 1 and steps[-1] - steps[0] >= len(steps)
+
+
+def are_requested(groups: Sequence[Sequence[str]]) -> bool:
+    """Whether numbers, by arm, are several round ones, the same ones in every arm, and each about
+    as often: rates that were asked for, as measured ones are not."""
+    levels = {frozenset(group) for group in groups}
+    steps = _last_digits([*{cell for group in groups for cell in group}])
+    if len(levels) != 1 or len(steps) < 2 or not are_steps(groups):
+        return False
+    if any(len(str(step).rstrip("0")) > _MOST_ROUND for step in steps) or steps[0] <= 0:
+        return False
+    counts = [count for group in groups for count in Counter(group).values()]
+    apart = all(b >= _APART_RATES * a for a, b in itertools.pairwise(steps))
+    return apart and max(counts) - min(counts) <= max(1, min(counts) / 4)
 
 
 def _last_digits(cells: Sequence[str]) -> list[int]:

@@ -17,10 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.foreign.metric import LATENCY, TIME, Metric
+from steelyard.foreign.metric import LATENCY, THROUGHPUT, TIME, Metric
 from steelyard.foreign.number import amounts_of
 from steelyard.foreign.series import Floats
-from steelyard.foreign.tables.steps import are_steps, by_arm, come_again, explained
+from steelyard.foreign.tables.steps import are_requested, are_steps, by_arm, come_again, explained
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import is_moment, is_unix_time
 from steelyard.foreign.vocabulary import words as known
@@ -294,6 +294,22 @@ def is_swept(
         amounts = own and amounts_of([*dict.fromkeys(cells)]) is not None
         return amounts and all(len(group) >= _FEWEST_CONSTANT for group in groups)
     return are_steps(groups) and explains(table, column, arms, metrics)
+
+
+def requested_rates(
+    table: Table, headings: Sequence[Heading], numbers: Sequence[int], arms: Sequence[str] | None
+) -> list[int]:
+    """Rates that were asked for, step by step, beside the times that came of them."""
+    kinds = {c: metric.name for c in numbers if (metric := headings[c].metric) is not None}
+    if not any(kind.startswith((TIME, LATENCY)) for kind in kinds.values()):
+        return []
+    return [
+        c
+        for c, kind in kinds.items()
+        if kind == THROUGHPUT
+        and not headings[c].statistic
+        and are_requested(by_arm([cell.strip() for cell in table.columns[c]], arms))
+    ]
 
 
 def explains(

@@ -34,6 +34,10 @@ _FEWEST_STEPS = 3
 _FEWEST_ROWS = 4
 """Of one start of a run, so that a clock can tick in them."""
 _OFFSET, _MANY_ROWS = "offset", 20
+_PLACES = {"order", "seq", "sequence", "position"}
+"""Of starts that are counted, and not dated."""
+_SHORTEST_RUN = 1.0
+"""Seconds between the starts of measurements; requests begin at shorter steps."""
 LONGEST_TICK = 10.0
 """Seconds between rows of one run where the steps of its clock are not equal."""
 _SLACK = 0.05
@@ -201,8 +205,8 @@ def with_epochs(table: Table, headings: Sequence[Heading]) -> tuple[Heading, ...
 def dense_column(
     table: Table, headings: Sequence[Heading], free: Sequence[int], arms: Sequence[str]
 ) -> int | None:
-    """A column of times or offsets beside a latency that never falls in the rows of an arm, many of
-    them at short steps: when the requests of a log were."""
+    """A column of times, offsets or starts beside a latency that never falls in the rows of an arm,
+    many of them at short steps: when the requests of a log were."""
     latencies = [
         c for c in free if (metric := headings[c].metric) is not None and metric.name == LATENCY
     ]
@@ -210,23 +214,40 @@ def dense_column(
         heading = headings[column]
         words = split_words(heading.name)
         timed = heading.metric is not None and heading.metric.name == TIME
-        if not (timed or _OFFSET in words) or not set(latencies) - {column}:
+        starts = heading.role is Role.START and _PLACES.isdisjoint(words)
+        if not (timed or starts or _OFFSET in words) or not set(latencies) - {column}:
             continue
-        numbers = _numbers([cell.strip() for cell in table.columns[column]])
-        if not numbers:
+        seconds = _seconds_of(table.columns[column], words)
+        if seconds is None or (starts and counts_rows(sorted(table.columns[column], key=_place))):
             continue
-        second = SECONDS[next((TIME_UNITS[word] for word in words if word in TIME_UNITS), "s")]
-        values, labels = second * np.array(numbers), np.array(arms)
-        if all(_is_dense(values[labels == arm]) for arm in dict.fromkeys(arms)):
+        longest, labels = _SHORTEST_RUN if starts else LONGEST_TICK, np.array(arms)
+        if all(_is_dense(seconds[labels == arm], longest) for arm in dict.fromkeys(arms)):
             return column
     return None
 
 
-def _is_dense(seconds: Floats) -> bool:
+def _place(cell: str) -> tuple[int, str]:
+    return len(cell.strip()), cell.strip()
+
+
+def _seconds_of(cells: Sequence[str], words: Sequence[str]) -> Floats | None:
+    """Moments in seconds, their unit by the words of the heading; of those that count from 1970, by
+    their size."""
+    numbers = _numbers([cell.strip() for cell in cells])
+    if not numbers:
+        return moments_of(cells) if are_dates(cells) else None
+    finer = next((scale for scale in (1.0, *_FINE) if _counts_from_1970(numbers, (scale,))), None)
+    if finer is not None:
+        return np.array(numbers) / finer
+    unit = next((TIME_UNITS[word] for word in words if word in TIME_UNITS), "s")
+    return SECONDS[unit] * np.array(numbers)
+
+
+def _is_dense(seconds: Floats, longest: float) -> bool:
     if len(seconds) < _MANY_ROWS or len(np.unique(seconds)) < _FEWEST_ROWS:
         return False
     steps = np.diff(seconds)
-    return bool((steps >= 0).all() and float(steps.mean()) <= LONGEST_TICK)
+    return bool((steps >= 0).all() and float(steps.mean()) <= longest)
 
 
 def time_before_arms(table: Table, headings: Sequence[Heading], rest: Sequence[int]) -> int | None:

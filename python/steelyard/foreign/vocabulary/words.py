@@ -195,7 +195,7 @@ END_WORDS = {
 COUNTER_WORDS = {
     *("rep", "repetition", "repeat", "run", "run_id", "run_no", "iteration", "iter", "row"),
     *("trial", "attempt", "index", "no", "nr", "#", "k", "i", "run_number", "rep_no", "runid"),
-    *("id", "n", "number", "idx", "repno", "runno", "try", "loop", "step", "cycle"),
+    *("id", "n", "number", "idx", "repno", "runno", "try", "loop", "step", "cycle", "fork"),
 }
 BLOCK_WORDS = {"block", "epoch", "round", "pair", "day", "session", "batch"}
 ARM_WORDS = {
