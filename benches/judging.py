@@ -43,6 +43,7 @@ ARMS = tuple("abcdefgh")
 EPOCHS = 40
 SLICES = 10_000
 ROWS = 1_000_000
+FILES = ("record", "rows.csv", "few.csv", "listed.csv")
 BOUNDS = {
     "rejudge and report": (2.0, 200),
     "report --rejudge": (2.0, 200),
@@ -149,25 +150,33 @@ def used(command: list[str | Path]) -> tuple[float, float]:
     return os.times().elapsed - begun, usage.ru_maxrss / 1024
 
 
+def make_files(home: Path) -> None:
+    """The large record and the tables, by their names in FILES."""
+    record, rows, few, listed = (home / name for name in FILES)
+    large_record(record)
+    both = np.random.default_rng(1).normal(100, 5, (ROWS, 2))
+    for file, count in ((rows, ROWS), (few, 10)):
+        lines = (f"{a:.3f},{b:.3f}" for a, b in both[:count])
+        file.write_text("before,after\n" + "\n".join(lines) + "\n")
+    pairs = (f"before,{a:.3f}\nafter,{b:.3f}" for a, b in both[: ROWS // 2])
+    listed.write_text("arm,tps\n" + "\n".join(pairs) + "\n")
+
+
 def main() -> int:
     """Print medians beside their bounds; 1 when one is above."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--make", type=Path, help="only write the files that are measured")
     options = parser.parse_args()
+    if options.make is not None:
+        make_files(options.make)
+        return 0
     steelyard = Path(sys.executable).with_name("steelyard")
     with tempfile.TemporaryDirectory() as home:
-        record = large_record(Path(home) / "record")
-        rows = Path(home) / "rows.csv"
-        draw = np.random.default_rng(1)
-        both = draw.normal(100, 5, (ROWS, 2))
-        rows.write_text("before,after\n" + "\n".join(f"{a:.3f},{b:.3f}" for a, b in both) + "\n")
-        few, listed = Path(home) / "few.csv", Path(home) / "listed.csv"
-        few.write_text(
-            "before,after\n" + "\n".join(f"{a:.3f},{b:.3f}" for a, b in both[:10]) + "\n"
-        )
-        pairs = (f"before,{a:.3f}\nafter,{b:.3f}" for a, b in both[: ROWS // 2])
-        listed.write_text("arm,tps\n" + "\n".join(pairs) + "\n")
+        # What this process has ever had counts as a child's memory until the child executes.
+        subprocess.run([sys.executable, __file__, "--make", home], check=True)
+        record, rows, few, listed = (Path(home) / name for name in FILES)
         both_steps = (
             "import pathlib, sys; place = pathlib.Path(sys.argv[1]);"
             "from steelyard.verdict.rejudge import rejudge;"
