@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binomtest, permutation_test, ttest_ind
 
 from steelyard.analysis.checks.autocorrelation import lag_one, mean_lag_one
-from steelyard.analysis.checks.drops import balance_p_value, unequal, unequal_shares
+from steelyard.analysis.checks.drops import balance_p_value, unequal
+from steelyard.analysis.checks.failure_shares import unequal_shares
 from steelyard.analysis.checks.littles_law import impossible, is_driver_bound
 from steelyard.analysis.checks.outliers import skewed_side
 from steelyard.analysis.checks.slots import (

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from steelyard.analysis.checks.drops import unequal, unequal_shares
+from steelyard.analysis.checks.drops import unequal
+from steelyard.analysis.checks.failure_shares import unequal_shares
 from steelyard.analysis.checks.littles_law import busy_clients, disagree
 from steelyard.analysis.checks.outliers import outlying
 from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT, Terms
