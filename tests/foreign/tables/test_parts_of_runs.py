@@ -173,3 +173,21 @@ def test_a_worker_a_run_is_a_repetition() -> None:
     )
     judgement = judged_text(f"arm,run,worker_id,tps\n{rows}", **RANDOM)
     assert grains(judgement) == {Grain.REPETITION}
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_a_nameless_column_that_counts_all_rows_is_an_index_and_no_clock(interleaved: bool) -> None:
+    rows = [("off", 1000 + k * 7 % 5) for k in range(8)] + [("on", 1030 + k) for k in range(8)]
+    rows = [rows[n // 2 + 8 * (n % 2)] for n in range(16)] if interleaved else rows
+    lines = [f"{number},{arm},{value}" for number, (arm, value) in enumerate(rows)]
+    text = "\n".join([",arm,tps", *lines]) + "\n"
+    assert verdict(judged_text(text, **RANDOM)) == "faster"
+    called = judged_text(text.replace(",arm", "id,arm", 1), **RANDOM)
+    assert percent(judged_text(text, **RANDOM)) == percent(called)
+
+
+def test_a_nameless_column_that_begins_anew_in_each_arm_is_no_index() -> None:
+    lines = [f"{k},{arm},{1000 + k * 7 % 5 + n}" for n, arm in enumerate(("off", "on"))
+             for k in range(8)]  # fmt: skip
+    text = "\n".join([",arm,tps", *lines]) + "\n"
+    assert verdict(judged_text(text, **RANDOM)) == "inconclusive", "seconds of two runs, perhaps"

@@ -243,8 +243,9 @@ class _Finder:
         if called is not None and name == _EITHER and self._only_number(called):
             self.lone = called
             return None
-        if called is None and 0 not in self.taken and len(self.text) > 2 and arm is None:
-            bare = not self.table.header or not self.table.header[0].strip()
+        if called is None and 0 not in self.taken and len(self.text) > 2:
+            header = self.table.header
+            bare = not header[0].strip() if header else arm is None
             called = 0 if bare and counts_rows(self.table.columns[0]) else None
         return self._take(called)
 
