@@ -186,8 +186,10 @@ def tree_bytes(path: Path) -> int:
     return total
 
 
-KEPT_SETTINGS = ("settings-*", "backup-*.conf")
-"""Files beside templates that hold settings of servers, drafts among them."""
+SETTINGS_PREFIX, BACKUP_PREFIX = "settings-", "backup-"
+"""Of what is kept beside templates: files of settings, and backups, whose files end in .conf."""
+_KEPT_SETTINGS = (f"{SETTINGS_PREFIX}*", f"{BACKUP_PREFIX}*.conf")
+"""Files that hold settings of servers, drafts among them."""
 
 
 def entries(room: Path) -> list[Path]:
@@ -209,7 +211,7 @@ def clear(room: Path) -> int:
         if _is_own(entry):
             freed += tree_bytes(entry)
             shutil.rmtree(entry)
-        elif entry.is_symlink() or any(map(entry.match, KEPT_SETTINGS)):
+        elif entry.is_symlink() or any(map(entry.match, _KEPT_SETTINGS)):
             entry.unlink()
     return freed
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.foreign import copies
 from steelyard.foreign.cells import (
     Pairs,
     conditions_of,
@@ -16,7 +15,14 @@ from steelyard.foreign.cells import (
     pairs_of,
     varying_factors,
 )
-from steelyard.foreign.copies import dated, order_of_runs, refuse_namesakes, refuse_repeats, runs_of
+from steelyard.foreign.copies import (
+    dated,
+    order_of_runs,
+    refuse_many,
+    refuse_namesakes,
+    refuse_repeats,
+    runs_of,
+)
 from steelyard.foreign.fixed_rates import rate_conditions
 from steelyard.foreign.metric import LATENCY, THROUGHPUT, Metric, per_second
 from steelyard.foreign.metric_choice import choose_metric
@@ -101,7 +107,7 @@ def compare(sheets: Sequence[NamedSheet], options: Options) -> Comparison:
     refuse_namesakes([s.source for arm, s in sheets if arm is None and _holds(s, "")])
     choice = choose_metric(labelled_sheets, options.metric, options.unit, options.higher_is_better)
     files = _by_arm(choice.series)
-    copies.refuse_many(files)
+    refuse_many(files)
     for arm, arm_files in files.items():
         refuse_repeats(arm, arm_files)
     runs = {arm: runs_of(arm_files) for arm, arm_files in files.items()}

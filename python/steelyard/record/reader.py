@@ -86,7 +86,7 @@ class Telemetry:
 
 @dataclass(frozen=True)
 class RecordLines:
-    """The lines of telemetry.jsonl and of slices.jsonl, for those who need both more than once."""
+    """The lines of telemetry.jsonl and of slices.jsonl, where both are needed more than once."""
 
     telemetry: Telemetry
     slices: Sequence[SliceLine]

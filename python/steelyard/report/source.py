@@ -188,7 +188,7 @@ def read_source(
 
 @dataclass(frozen=True)
 class _Slices:
-    """Those of a record, read anew by each who goes through them."""
+    """Those of a record, read anew by each iteration."""
 
     record: Record
 

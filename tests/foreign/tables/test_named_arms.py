@@ -192,7 +192,9 @@ def test_a_sum_of_arms_that_is_called_so_is_no_arm(name: str, levels: tuple[floa
 
 @pytest.mark.parametrize("name", ["c", "third", "both"])
 @pytest.mark.parametrize("kind", ["difference", "sum"])
-def test_which_of_three_that_add_up_was_computed_is_asked(name: str, kind: str) -> None:
+def test_three_columns_that_add_up_are_refused_where_no_heading_says_which_is_computed(
+    name: str, kind: str
+) -> None:
     after, before = results(38.2, 1, 1), results(100.4, 2, 1)
     text = table(f"after,before,{name}", after, before, computed(kind, after, before))
     assert "one is the sum or the difference of the others" in refusal(text)

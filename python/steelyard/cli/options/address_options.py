@@ -197,7 +197,7 @@ def with_read_only_sessions(study: Study, *, agreed: bool) -> Study:
     """The study whose sessions begin read-only where scripts that read are driven at an address of
     PostgreSQL: what functions of a query do, its text does not say. The same with --yes, where
     some write, and where they are copies. UsageError: a setting says that they may write."""
-    if not study.is_external or agreed or study.uses_own_databases or study.engine != POSTGRES:
+    if not study.is_external or agreed or study.engine != POSTGRES:
         return study
     from steelyard.workloads.reading.resolved import resolve
 

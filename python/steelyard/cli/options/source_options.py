@@ -143,7 +143,7 @@ def _backed_up(
     server: RunningServer, database: str | None, account: str | None, *, agreed: bool
 ) -> BackedUp:
     from steelyard.engines.account import choose_account
-    from steelyard.engines.cache import open_cache
+    from steelyard.engines.cache import BACKUP_PREFIX, open_cache
     from steelyard.engines.postgres.intake.running import back_up
 
     owner = choose_account(account)
@@ -159,7 +159,7 @@ def _backed_up(
             raise UsageError("no base backup was taken")
     say(f"take {description}")
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    name = f"backup-{stamp}-{secrets.token_hex(3)}-{target_name(server.target)}"
+    name = f"{BACKUP_PREFIX}{stamp}-{secrets.token_hex(3)}-{target_name(server.target)}"
     directory = open_cache().templates / name
     try:
         back_up(server, directory, owner, report=say)

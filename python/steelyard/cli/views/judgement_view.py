@@ -195,7 +195,8 @@ def row_plot(
     """A small plot an arm; `borders`: rows from 0 at which another level begins."""
     plotted = dict(list(arms.items())[:MOST_ARMS])
     values = np.concatenate([np.asarray(rows, dtype=np.float64) for rows in plotted.values()])
-    low, high = float(values[values > 0].min()), float(values.max())
+    positive = values[values > 0]
+    low, high = float(positive.min()), float(positive.max())
     if high <= low:
         low, high = low / 1.01, high * 1.01
     labels = [_amount(high), _amount(low)]

@@ -83,7 +83,6 @@ def _errors(comparison: Comparison, arm: Series) -> Iterator[Observation]:
     here, there = outcomes
     if not (here.tried and there.tried):
         yield from _unequal_shares(comparison, names, here.shares, there.shares)
-    if not (here.tried and there.tried):
         rows = len(arm.values), len(comparison.control.values)
         yield from _counted_errors(names, outcomes, rows)
         return

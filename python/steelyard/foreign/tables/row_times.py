@@ -25,9 +25,14 @@ from steelyard.foreign.tables.moments import (
     moments_of,
     times_of_day,
 )
-from steelyard.foreign.tables.outcomes.parts_of_runs import nested_runs, worker_column
+from steelyard.foreign.tables.outcomes.parts_of_runs import (
+    nested_runs,
+    numbers_each_row,
+    worker_column,
+)
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.time_column import LONGEST_TICK, TIME_HEADING, equal_steps, restarts
+from steelyard.foreign.vocabulary import words as known
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import SECONDS, TIME_UNITS
@@ -38,11 +43,6 @@ _LONGEST_SLICE = 600.0
 _FEWEST_TICKS, _MANY_TICKS, _EXACT = 4, 20, 1e-4
 _REPORTS = (900.0, 1800.0, 3600.0)
 """Seconds; steps at which monitors report, and at which a schedule may begin runs."""
-REPETITION_WORDS = {
-    *("run", "rep", "repetition", "repeat", "trial", "attempt", "try", "iteration", "iter", "loop"),
-    *("runid", "repno", "runno"),
-}
-"""Of a column that numbers rows: each of them is a measurement of its own."""
 _WRITE_DATES = "Write dates as 2026-11-21 or 2026-11-21T14:03:22."
 Indices = NDArray[np.int64]
 _EPOCH = 1e9
@@ -228,7 +228,7 @@ def run_means(
     nested = nested_runs(table, roles, arms)
     if nested is not None:
         return _of_column(table.columns[nested], arms)
-    counter = run_column(table, roles, arms)
+    counter = _counted_runs(table, roles, arms)
     timestamps = row_moments(table, roles) if roles.clock else None
     if counter is None or timestamps is None:
         return {}
@@ -264,15 +264,18 @@ def _of_column(
 
 
 def run_column(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> int | None:
+    """The column that numbers the runs which rows are of: one in each of whose runs another one
+    counts iterations anew, or whose rows a clock dates."""
+    nested = nested_runs(table, roles, arms)
+    return _counted_runs(table, roles, arms) if nested is None else nested
+
+
+def _counted_runs(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> int | None:
     """The column that numbers the runs whose rows a clock dates: one whose numbers come again in
     the rows of an arm. One that is another in every row, as that of a data frame or of a table of
     a database, counts the rows; one that is the same in all rows of each arm tells no runs apart.
-    Starts of runs number them too, and so does a column in each of whose runs another one counts
-    iterations anew.
+    Starts of runs number them too.
     """
-    nested = nested_runs(table, roles, arms)
-    if nested is not None:
-        return nested
     for column in (roles.index, roles.block, roles.start):
         if column is None:
             continue
@@ -292,10 +295,8 @@ def _numbers_rows(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> bo
     column = roles.block if roles.block is not None else roles.index
     if column is None or not table.header:
         return False
-    named = not REPETITION_WORDS.isdisjoint(split_words(table.name(column)))
-    cells = [cell.strip() for cell in table.columns[column]]
-    different = all(len({cells[row] for row in rows}) == len(rows) for rows in arms.values())
-    return different and (named or column == roles.block)
+    named = not known.REPETITION_WORDS.isdisjoint(split_words(table.name(column)))
+    return (named or column == roles.block) and numbers_each_row(table, column, arms)
 
 
 def _surely_clock(table: Table, roles: Roles) -> bool:

@@ -46,7 +46,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     numbers = [c for c in roles.numbers if c not in swept]
     _refuse_repetitions(table, numbers)
     groups = _groups(table, roles, numbers)
-    groups |= _counts_beside(table, roles, groups)
+    groups |= _work_counts(table, roles, groups)
     instead = _slices(table, roles)
     factors = (*factors_of(table, roles), *_swept_factors(table, swept), *_block(table, roles))
     named = len(set(zip(*(factor.values for factor in factors), strict=True))) > 1
@@ -201,7 +201,7 @@ def _by_work(table: Table, roles: Roles, groups: dict[Group, list[int]]) -> dict
     return parted
 
 
-def _counts_beside(
+def _work_counts(
     table: Table, roles: Roles, groups: Mapping[Group, Sequence[int]]
 ) -> dict[Group, list[int]]:
     """Counts of the same arms beside times, by what is counted: times may be how long each run was,

@@ -246,3 +246,8 @@ QUALIFIERS = {
     *("io", "random", "sequential", "scan", "lookup", "batch", "latency", "throughput", "rate"),
 }
 """Words that leave a metric what it is."""
+REPETITION_WORDS = {
+    *("run", "rep", "repetition", "repeat", "trial", "attempt", "try", "iteration", "iter", "loop"),
+    *("runid", "repno", "runno"),
+}
+"""Of a column that numbers rows: each of them is a measurement of its own."""

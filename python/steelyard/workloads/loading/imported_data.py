@@ -15,7 +15,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from steelyard.engines.adapters import adapter
-from steelyard.engines.cache import free_bytes, known_cache, open_cache, require_room, tree_bytes
+from steelyard.engines.cache import (
+    SETTINGS_PREFIX,
+    free_bytes,
+    known_cache,
+    open_cache,
+    require_room,
+    tree_bytes,
+)
 from steelyard.engines.intake import (
     DataPlace,
     ImportedCluster,
@@ -106,7 +113,7 @@ def server_settings(kind: str, source: Source) -> ServerSettings:
 
 
 def _kept_file(digest: str) -> Path:
-    return open_cache().templates / f"settings-{digest[:12]}.json"
+    return open_cache().templates / f"{SETTINGS_PREFIX}{digest[:12]}.json"
 
 
 def _keep_settings(settings: ServerSettings) -> None:

@@ -12,6 +12,7 @@ import typer
 
 if TYPE_CHECKING:
     from steelyard.record.reader import RecordLines
+    from steelyard.record.record import Record
     from steelyard.record.verdict import Verdict
     from steelyard.verdict.rejudge import VerdictDifference
 
@@ -56,7 +57,7 @@ def report(
 
     opened = Record.open(record)  # before what draws is loaded
     if rejudge:
-        _rejudge(record, as_json)
+        _rejudge(opened, as_json)
         return
     lines = read_lines(opened)
     if brief:
@@ -67,20 +68,19 @@ def report(
         from steelyard.report.page import write_report
 
         typer.echo(str(write_report(record, lines=lines)))
-    _note_what_does_not_follow(record, lines)
+    _note_what_does_not_follow(opened, lines)
 
 
-def _note_what_does_not_follow(directory: Path, lines: RecordLines) -> None:
+def _note_what_does_not_follow(record: Record, lines: RecordLines) -> None:
     """Say where verdict.json is not what was measured: the page shows it as it is."""
     from steelyard.model.errors import SteelyardError
     from steelyard.record.reader import read_verdict
-    from steelyard.record.record import Record
 
-    recorded = read_verdict(Record.open(directory))
+    recorded = read_verdict(record)
     if recorded is None:
         return
     try:
-        judged, differences = _judged_again(directory, recorded, lines)
+        judged, differences = _judged_again(record, recorded, lines)
     except SteelyardError as reason:
         typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
         return
@@ -94,31 +94,30 @@ def _note_what_does_not_follow(directory: Path, lines: RecordLines) -> None:
 
 
 def _judged_again(
-    directory: Path, recorded: Verdict, lines: RecordLines | None = None
+    record: Record, recorded: Verdict, lines: RecordLines | None = None
 ) -> tuple[Verdict, Sequence[VerdictDifference]]:
     from steelyard.record.reader import read_recorded
-    from steelyard.record.record import Record, damage_named
+    from steelyard.record.record import damage_named
     from steelyard.verdict.rejudge import differences, rejudge
 
-    whole = read_recorded(Record.open(directory), lines)
+    whole = read_recorded(record, lines)
     with damage_named():
         judged = rejudge(whole)
     return judged, differences(recorded, judged)
 
 
-def _rejudge(directory: Path, as_json: bool) -> None:
+def _rejudge(record: Record, as_json: bool) -> None:
     """Nothing is written: the record keeps the verdict that was given."""
     from steelyard.model.errors import RecordError
     from steelyard.record.reader import read_verdict
-    from steelyard.record.record import Record
 
-    recorded = read_verdict(Record.open(directory))
+    recorded = read_verdict(record)
     if recorded is None:
         raise RecordError(
-            f'weighing has no verdict yet: "{directory}"',
+            f'weighing has no verdict yet: "{record.directory}"',
             hint="steelyard weigh --resume goes on with it.",
         )
-    judged, differences = _judged_again(directory, recorded)
+    judged, differences = _judged_again(record, recorded)
     if as_json:
         facts = {
             "same": not differences,

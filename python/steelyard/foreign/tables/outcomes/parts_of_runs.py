@@ -13,12 +13,10 @@ from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role
 from steelyard.foreign.vocabulary.tokens import split_words
+from steelyard.foreign.vocabulary.words import REPETITION_WORDS
 
 Indices = NDArray[np.int64]
-_RUNS = {
-    *("run", "fork", "process", "trial", "attempt", "rep", "repetition", "repeat", "try"),
-    *("runid", "runno", "repno"),
-}
+_RUNS = REPETITION_WORDS - {"iteration", "iter", "loop"} | {"fork", "process"}
 _ITERATIONS = {"iteration", "iter", "loop", "cycle", "rep", "repetition", "repeat", "i", "k"}
 _WORKERS = {"thread", "worker", "client", "tid", "request"}
 _CONNECTIONS = {"connection", "conn", "session"}
@@ -72,14 +70,14 @@ def worker_column(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> in
     each; None where none is, or where another column numbers the rows as repetitions."""
     if not table.header or any(len(rows) < _FEWEST_WORKERS for rows in arms.values()):
         return None
-    numbered = {roles.index, roles.block} - {None}
-    if any(_differ(table, column, arms) for column in numbered if column is not None):
+    numbered = [column for column in (roles.index, roles.block) if column is not None]
+    if any(numbers_each_row(table, column, arms) for column in numbered):
         return None
     for column, heading in enumerate(roles.headings):
         if column == roles.arm or (roles.chosen and column in roles.numbers):
             continue
         words = set(split_words(heading.name))
-        if not words & (_WORKERS | _CONNECTIONS) or not _differ(table, column, arms):
+        if not words & (_WORKERS | _CONNECTIONS) or not numbers_each_row(table, column, arms):
             continue
         cells = [{table.columns[column][row].strip() for row in rows} for rows in arms.values()]
         count_up = all(_count_from(some, (0, 1)) for some in cells)
@@ -93,7 +91,8 @@ def worker_column(table: Table, roles: Roles, arms: Mapping[str, Indices]) -> in
     return None
 
 
-def _differ(table: Table, column: int, arms: Mapping[str, Indices]) -> bool:
+def numbers_each_row(table: Table, column: int, arms: Mapping[str, Indices]) -> bool:
+    """Whether a column has another cell in every row of an arm."""
     cells = table.columns[column]
     return all(len({cells[row].strip() for row in rows}) == len(rows) for rows in arms.values())
 

@@ -1,4 +1,5 @@
-"""Shuts the ways by which the statements of a dump reach other servers, until it is restored.
+"""Shuts the ways by which the statements of a dump reach other servers, until it is restored and
+its statistics are gathered.
 
 A dump may hold servers with their passwords, and REFRESH, INSERT and COPY would log in there. No
 text says which do: views, rules and search_path lead there too. So every foreign-data wrapper is
