@@ -48,7 +48,7 @@ def test_a_killed_search_goes_on_and_names_the_cost_at_which_no_index_is_scanned
 
 
 def test_a_commit_whose_build_fails_is_left_out_and_said(start: Start, tmp_path: Path) -> None:
-    installed, libraries = parts_of_copy(find_postgres("18")._build)
+    installed, libraries = parts_of_copy(find_postgres("bundle-18")._build)
     (tmp_path / "commits").write_text("".join(f"{n}a{n}a{n}a{n} words\n" for n in range(4)))
     fails = 'case $COMMIT in 1*|2*) echo "no compiler"; exit 1;; esac'
     build = f'{fails}; cp -r {installed}/. "$PREFIX" && cp {libraries}/* "$PREFIX/lib"'
