@@ -194,3 +194,20 @@ def test_functions_that_write_are_left_out_unless_that_was_agreed_to(
     assert agreed.returncode == 0, agreed.stderr
     assert "left out" not in agreed.stderr
     assert placed() > 0
+
+
+@pytest.mark.parametrize("works_at", [0, 1])
+def test_a_read_that_fails_for_one_value_is_driven_whatever_is_drawn_first(
+    steelyard: Steelyard, target: str, tmp_path: Path, works_at: int
+) -> None:
+    """One of two values divides by zero: each try before the load draws anew."""
+    scripts = tmp_path / "ours" / "scripts"
+    scripts.mkdir(parents=True)
+    (tmp_path / "ours" / "workload.toml").write_text(CAPTURED)
+    statement = f"SELECT 1 / (CASE WHEN :n = {works_at} THEN 1 ELSE 0 END);\n"
+    (scripts / "place.sql").write_text(f"\\set n random(0, 1)\n{statement}")
+    (scripts / "double.sql").write_text("SELECT 2 * 21;\n")
+    driven = steelyard("drive", target, "-w", str(tmp_path / "ours"), "-t", "60", "--json")
+    assert driven.returncode == 0, driven.stderr
+    assert "left out" not in driven.stderr
+    assert json.loads(driven.stdout)["errors"]["22012"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Protocol, TypeVar
 
 from steelyard.model.endpoint import error_words
@@ -107,14 +108,17 @@ def longest_try_ns(scripts: int) -> int:
 
 
 def try_each(
-    scripts: Sequence[str], client: Callable[[Sequence[str]], Sequence[Execution]]
+    scripts: Sequence[str], client: Callable[[Sequence[str], int], Sequence[Execution]]
 ) -> dict[str, Tries]:
     """Script → its tries: one where it succeeds or cannot work, else up to TRIES, one of which may
-    succeed. `client`: connects, and executes scripts once each, in their order."""
+    succeed. `client`: connects, and executes scripts once each, in their order; it is handed the
+    number of the try, since equal seeds would draw the values again that failed."""
     tried = {name: Tries() for name in scripts}
     pending = list(scripts)
-    while pending:
-        for name, execution in zip(pending, client(pending), strict=True):
+    for number in count():
+        if not pending:
+            break
+        for name, execution in zip(pending, client(pending, number), strict=True):
             tried[name].note(execution)
         pending = [name for name in pending if tried[name].is_open]
     return tried

@@ -131,7 +131,8 @@ def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> 
     reads = [script for script in workload.scripts if not script.writes]
     if workload.failing is None or not reads:
         return workload
-    tried = try_each([script.name for script in reads], lambda names: _executed(workload, names))
+    names = [script.name for script in reads]
+    tried = try_each(names, lambda pending, number: _executed(workload, pending, number))
     out = [script for script in reads if tried[script.name].never_works]
     if not out:
         return workload
@@ -157,13 +158,14 @@ def without_failing(workload: DrivenWorkload, report: Callable[[str], None]) -> 
     return replace(workload, scripts=rest)
 
 
-def _executed(workload: DrivenWorkload, names: Sequence[str]) -> list[SliceAnswer]:
+def _executed(workload: DrivenWorkload, names: Sequence[str], seed: int) -> list[SliceAnswer]:
     """Scripts executed once each by one client."""
     scripts = driven(script for script in workload.scripts if script.name in names)
     plan = DrivePlan(
         arms=(DriveArm("target", workload.target, 1, session=workload.database.session),),
         scripts=scripts,
         orders=(tuple(range(len(scripts))),),
+        seed=seed,
         mode=workload.mode,
         variables=workload.variables,
         tables=workload.workload.draws,

@@ -87,9 +87,9 @@ def _executed(setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]) 
     [(arm, instance)] = arms.items()
     length_ns = longest_try_ns(len(names))
 
-    def client(pending: Sequence[str]) -> list[SliceLine]:
+    def client(pending: Sequence[str], number: int) -> list[SliceLine]:
         lines = []
-        with _client(setup, arms, pending) as load, setup.phase("inspect"):
+        with _client(setup, arms, pending, number) as load, setup.phase("inspect"):
             for name in pending:
                 lines.append(execute(lambda: _run_once(load, arm, length_ns)))
                 if not instance.running:
@@ -192,10 +192,10 @@ def _tried(setup: Setup) -> dict[str, Tries]:
 
 
 def _client(
-    setup: Setup, arms: Mapping[str, Instance], names: Sequence[str]
+    setup: Setup, arms: Mapping[str, Instance], names: Sequence[str], number: int = 0
 ) -> AbstractContextManager[Load]:
     """One client of each machine that takes the scripts in turn; nothing is frozen, and no debt is
-    paid."""
+    paid. It draws other values at each `number` of a try."""
     clients = setup.laboratory.drivers.machines
     work = setup.study.workload.model_copy(
         update={"clients": clients, "threads": 0, "streams": (tuple(names),), "timed": False}
@@ -203,7 +203,7 @@ def _client(
     alone = replace(
         setup, study=setup.study.model_copy(update={"workload": work}), cost=_FOREGROUND
     )
-    return alone.connect(arms, _FREE, setup.design.script_seed(_EPOCH), {})
+    return alone.connect(arms, _FREE, setup.design.script_seed(_EPOCH - number), {})
 
 
 def _run_once(load: Load, arm: str, length_ns: int) -> SliceLine:
