@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.ledger import StatementOutcome
+from steelyard.workloads.capturing.logs import clock
 from steelyard.workloads.capturing.logs import jsonlog as reading
 from thinned import thinned
 from workloads.capturing.logs.log_lines import (
@@ -296,7 +297,7 @@ def test_what_must_be_held_as_a_whole_has_a_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = [cloud_sql(second) for second in range(2000)]
-    monkeypatch.setattr(reading, "_MOST_TURNED", 500)
+    monkeypatch.setattr(clock, "_MOST_TURNED", 500)
     with pytest.raises(UsageError, match="newest entries come first") as refused:
         entries(tmp_path, "".join(lines[::-1]))
     assert "tac LOG > NEW" in str(refused.value.hint)

@@ -4,9 +4,10 @@ where stamps have no year (syslog), of the year; a log that is in no order of ti
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.model.units import NS_PER_S, format_duration
@@ -36,6 +37,8 @@ _FAR_BACK_S, _FEWEST_FAR = 60.0, 10
 _OVERLAP_S = 60.0
 """A log may begin so long before the end of the one before it: sessions write at once."""
 _FEWEST_AGAIN, _MINUTE_S = 10, 60
+_COMPARED, _MOST_TURNED = 1000, 1_000_000
+"""Objects that tell whether the newest come first, and so many that are turned then."""
 _EXECUTED = ("duration: ", "statement: ", "execute ")
 
 
@@ -279,3 +282,26 @@ def _require_forward(path: Path, steps: _Steps) -> None:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def oldest_first(path: Path, values: Iterator[Any]) -> Iterator[Any]:
+    """The oldest first. UsageError: they are the newest first, and too many to be turned."""
+    head = list(itertools.islice(values, _COMPARED))
+    if not _is_newest_first(head):
+        yield from itertools.chain(head, values)
+        return
+    every = [*head, *itertools.islice(values, _MOST_TURNED)]
+    if next(values, None) is not None:
+        raise UsageError(
+            f'could not read log "{path}": its newest entries come first, and they are more than '
+            f"{_MOST_TURNED}",
+            hint="tac LOG > NEW turns it where each entry is one line; or export it with the "
+            "oldest first.",
+        )
+    yield from reversed(every)
+
+
+def _is_newest_first(values: Iterable[Any]) -> bool:
+    stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
+    nonempty = [stamp for stamp in stamps if stamp]
+    return len(nonempty) > 1 and nonempty[0] > nonempty[-1]

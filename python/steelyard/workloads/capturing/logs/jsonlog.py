@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from steelyard.model.errors import UsageError
 from steelyard.model.files.bounded_json import require_shallow
 from steelyard.workloads.capturing.logs.azure import entry_of_azure
+from steelyard.workloads.capturing.logs.clock import oldest_first
 from steelyard.workloads.capturing.logs.csvlog import NAMES
 from steelyard.workloads.capturing.logs.entry import (
     LogEntry,
@@ -28,6 +29,7 @@ from steelyard.workloads.capturing.logs.entry import (
 from steelyard.workloads.capturing.logs.opening import codec_of, undecoded
 from steelyard.workloads.capturing.logs.other_lines import (
     OtherLines,
+    message_of,
     statement_place,
 )
 from steelyard.workloads.capturing.logs.servers import LogServer, Source, source_of
@@ -43,14 +45,12 @@ _TIMES = ("timestamp", "time", "@timestamp")
 _LISTS = ("records", "events", "entries", "logEvents")
 _MOST_OF_A_LIST = 1 << 30
 """Characters; an object a line is read one by one."""
-_COMPARED, _MOST_TURNED = 1000, 1_000_000
-"""Entries that tell whether the newest come first, and so many that are turned then."""
 
 _PART_BYTES = 16_384
 """Docker cuts longer lines."""
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\r\n]*")
-_NEXT = re.compile(r"^(?=\{)", re.MULTILINE)
+_NEXT, _OBJECT = re.compile(r"^(?=\{)", re.MULTILINE), re.compile(r'\{"')
 
 Record = LogEntry | LogLine
 """An entry, or a line of a stderr log."""
@@ -79,7 +79,7 @@ def read_jsonlog(
     records = _Records(path, LogServer(path, _selection), others, codec or "utf-8")
     # Exports of clouds may begin with the newest.
     if first.lstrip().startswith("[") or (isinstance(head, Mapping) and "textPayload" in head):
-        values = _in_order(path, chain([head], values))
+        values = oldest_first(path, chain([head], values))
     else:
         values = chain([head], values)
     for value in values:
@@ -129,11 +129,7 @@ def _of_text(path: Path, text: str) -> Iterator[Any]:
             at = value_end
             continue
         end = len(text) if after is None or in_list else after.start()
-        if max(text.count(f'"{name}"', at, end) for name in _TEXTS) > 1:
-            line = text.count("\n", 0, at) + 1
-            raise UsageError(
-                f'could not read log "{path}": the object in line {line} is cut off, or damaged'
-            )
+        _require_one(path, text.count("\n", 0, at) + 1, text[at:end])
         yield _cut(text[at:end])
         at = end
 
@@ -154,29 +150,6 @@ def _whole(path: Path, lines: Iterable[str]) -> str:
     return "".join(parts)
 
 
-def _in_order(path: Path, values: Iterator[Any]) -> Iterator[Any]:
-    """The oldest first. UsageError: they are the newest first, and too many to be turned."""
-    head = list(islice(values, _COMPARED))
-    if not _is_newest_first(head):
-        yield from chain(head, values)
-        return
-    every = [*head, *islice(values, _MOST_TURNED)]
-    if next(values, None) is not None:
-        raise UsageError(
-            f'could not read log "{path}": its newest entries come first, and they are more than '
-            f"{_MOST_TURNED}",
-            hint="tac LOG > NEW turns it where each entry is one line; or export it with the "
-            "oldest first.",
-        )
-    yield from reversed(every)
-
-
-def _is_newest_first(values: Iterable[Any]) -> bool:
-    stamps = [str(v.get("timestamp", "")) for v in values if isinstance(v, Mapping)]
-    nonempty = [stamp for stamp in stamps if stamp]
-    return len(nonempty) > 1 and nonempty[0] > nonempty[-1]
-
-
 def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
     """Of each line its value, or the line itself; of one that is cut off, an entry that is not
     whole."""
@@ -190,12 +163,8 @@ def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
             is_log = True
             yield value
         elif line.startswith("{"):
-            # What is cut off without a line feed has the next one behind it.
-            later = (_value(line, at.start()) for at in re.finditer(r'(?!^)\{"', line))
-            inner = next((value for value in later if isinstance(value, Mapping)), None)
-            yield _cut(line)
-            if inner is not None:
-                is_log = True
+            for inner in _behind_each_other(path, number, line):
+                is_log = is_log or isinstance(inner, Mapping)
                 yield inner
         elif not is_log and line.rstrip().endswith("}"):
             yield _cut(line)  # of an entry that began before the file
@@ -205,9 +174,65 @@ def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
         raise UsageError(f'could not read log "{path}": line {first} is no entry')
 
 
+def _behind_each_other(path: Path, number: int, line: str) -> Iterator[Any]:
+    """The objects of a line of several, as Firehose writes them; of what is cut off, which has the
+    next one behind it, an entry that is not whole.
+
+    UsageError: what is cut off has many entries.
+    """
+    at = 0
+    while at < len(line):
+        objects, at = _objects(line, at)
+        yield from objects
+        if at < len(line):
+            begins = next(_ends_of_cut(line, at), len(line))
+            _require_one(path, number, line[at:begins])
+            yield _cut(line[at:begins])
+            at = begins
+
+
+def _objects(text: str, at: int) -> tuple[list[Any], int]:
+    """Those that stand behind each other from a place on, and where what is none begins."""
+    objects, length = list[Any](), len(text)
+    while at < length and text[at] == "{":
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+            require_shallow(value)
+        except (ValueError, RecursionError):
+            break
+        objects.append(value)
+        while end < length and text[end] in " \t\r\n,":
+            end += 1
+        at = end
+    return objects, at
+
+
+def _ends_of_cut(line: str, at: int) -> Iterator[int]:
+    """Where whole objects begin behind one that is cut off, those within it aside: they go on to
+    the line's end."""
+    while (begins := _OBJECT.search(line, at + 1)) is not None:
+        objects, at = _objects(line, begins.start())
+        if objects and at >= len(line):
+            yield begins.start()
+        at = max(at - 1, begins.start())
+
+
+def _require_one(path: Path, number: int, text: str) -> None:
+    """UsageError: what is cut off has many entries."""
+    if max(text.count(f'"{name}"') for name in _TEXTS) > 1:
+        raise UsageError(
+            f'could not read log "{path}": the object in line {number} is cut off, or damaged',
+            hint="Export it anew; or an editor takes out that object, and leaves the others.",
+        )
+
+
 def _cut(text: str) -> LogEntry:
-    message = text.partition('"message"')[2].lstrip(' :"')
-    return LogEntry("", 0.0, "LOG", message, "", whole=False)
+    """An entry that is not whole, with its message, or that of the line which an envelope has."""
+    name = next((name for name in _TEXTS if f'"{name}"' in text), _TEXTS[0])
+    written = text.partition(f'"{name}"')[2].lstrip(' :"')
+    if '"error_severity"' not in text:
+        written = message_of(written)
+    return LogEntry("", 0.0, "LOG", written, "", whole=False)
 
 
 @dataclass

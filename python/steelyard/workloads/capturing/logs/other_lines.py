@@ -42,6 +42,13 @@ def is_of_server(line: str) -> bool:
     return ":  " in line and _level().search(line) is not None
 
 
+def message_of(line: str) -> str:
+    """What stands behind the prefix of a line and its severity; empty: it has none, or is cut off
+    before it."""
+    match = _level().search(line) if ":  " in line else None
+    return "" if match is None else match["message"]
+
+
 def holds_statement(line: str) -> bool:
     """Whether a line of any format seems to be of a statement that a server executed."""
     if _STATEMENT.search(line) is not None:
