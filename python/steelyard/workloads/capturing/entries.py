@@ -109,16 +109,23 @@ class Wrapping:
 def read_entries(
     paths: Sequence[Path], prefix: str | None = None, encoding: str | None = None
 ) -> Iterator[LogEntry]:
-    """The entries of logs, the oldest file first, on one clock. `prefix`: log_line_prefix of a
-    stderr log; a path of `-` is standard input.
+    """The entries of logs, the oldest file first, on one clock; files without a word, as rotation
+    leaves them, are none. `prefix`: log_line_prefix of a stderr log; a path of `-` is standard
+    input.
 
     UsageError: a file is no log that can be read, or two of them hold the same.
     """
-    with sources(paths) as logs:
-        for log in logs:
+    with sources(paths) as every:
+        for log in every:
             require_encoding(log.path, encoding, log.name)
+        logs = [log for log in every if _has_words(log, encoding)] or every[:1]
         read = in_english(_of_all(logs, prefix, encoding))
         yield from of_backends([log.name for log in logs], read)
+
+
+def _has_words(log: LogSource, encoding: str | None) -> bool:
+    with opened(log.path, encoding, log.name) as file:
+        return any(line.strip() for line in islice(file, _LONGEST_TAIL))
 
 
 def _of_all(

@@ -90,3 +90,27 @@ def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
     for other in (path, tmp_path / "link", tmp_path / "hard", tmp_path / "." / path.name):
         with pytest.raises(UsageError, match="is named twice"):
             list(read_entries([path, other]))
+
+
+@pytest.mark.parametrize("empty", [b"", b"\n\n", b"\0" * 4096, gzip.compress(b""), b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_log_without_a_word_among_others_is_none(
+    tmp_path: Path, empty: bytes, place: int
+) -> None:
+    """As rotation leaves where an hour had no traffic."""
+    logs: list[str | bytes] = [log("stderr", range(20)), log("stderr", range(20, 40))]
+    logs.insert(place, empty)
+    assert texts(entries(tmp_path, *logs)) == [f"select {number}" for number in range(40)]
+
+
+@pytest.mark.parametrize("logs", [[b""], [b"\n"], [b"", b"\n"]])
+def test_logs_all_without_a_word_are_refused(tmp_path: Path, logs: list[bytes]) -> None:
+    with pytest.raises(UsageError, match="it is empty") as refused:
+        entries(tmp_path, *logs)
+    assert "log_directory" in str(refused.value.hint)
+
+
+def test_a_directory_is_refused_with_what_names_its_logs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="it is a directory") as refused:
+        list(read_entries([tmp_path]))
+    assert f"{tmp_path}/*.log" in str(refused.value.hint)

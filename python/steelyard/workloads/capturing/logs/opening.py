@@ -79,6 +79,11 @@ def opened(path: Path, encoding: str | None = None, name: Path | None = None) ->
             hint="What is whole of it is read by: "
             f"{_unpacker(path)} {shlex.quote(str(name))} | steelyard workloads capture -",
         ) from error
+    except IsADirectoryError as error:
+        raise UsageError(
+            f'could not read log "{name}": it is a directory',
+            hint=f"Name the logs in it, of one format: {shlex.quote(str(name))}/*.log",
+        ) from error
     except OSError as error:
         raise UsageError(f'could not read log "{name}": {error.strerror or error}') from error
 

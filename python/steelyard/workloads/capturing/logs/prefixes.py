@@ -191,8 +191,11 @@ def prefixes_of(
 
     UsageError: no line has it, or none is known.
     """
-    if not head and required:
-        raise UsageError(f'could not read log "{path}": it is empty')
+    if required and not any(line.strip() for line in head):
+        raise UsageError(
+            f'could not read log "{path}": it is empty',
+            hint="SHOW log_destination and SHOW log_directory say where the server's log is.",
+        )
     if prefix is not None:
         pattern = prefix_pattern(prefix, sessions=sessions)
         if required and not any(pattern.match(line) for line in head):
