@@ -13,6 +13,7 @@ from steelyard.workloads.capturing.ledger import StatementOutcome
 from steelyard.workloads.capturing.shapes import shape_of
 from steelyard.workloads.capturing.writing import write_workload
 from steelyard.workloads.reading.folder import read_workload
+from steelyard.workloads.reading.statements import writes
 from workloads.capturing.test_mix import mixed, said
 
 
@@ -174,3 +175,33 @@ def test_temporary_tables_that_outlive_their_transaction_are_not_driven(
     ):
         within = mixed(*map(said, around))
         assert [kind.count for kind in within.kinds] == ([1] if is_repeatable else []), around
+
+
+@pytest.mark.parametrize(
+    ("text", "is_outside"),
+    [
+        ("SELECT http_post('https://a', 'b', 'c')", True),
+        ("SELECT status FROM public.http_get($1)", True),
+        ("SELECT content FROM http(('GET', $1, NULL, NULL, NULL)::http_request)", True),
+        ("SELECT net.http_post(url := 'https://a')", True),
+        ("SELECT * FROM aws_s3.query_export_to_s3('SELECT 1', 'b')", True),
+        ("SELECT * FROM AWS_Lambda.invoke('f', '{}')", True),
+        ("SELECT azure_openai.create_embeddings('a', b) FROM t", True),
+        ("SELECT ai.openai_embed('a', b) FROM t", True),
+        ("WITH s AS (SELECT amqp.publish(1, 'a', 'b', c) FROM t) SELECT count(*) FROM s", True),
+        ("DO $$ BEGIN PERFORM net.http_post('a'); END $$", True),
+        ("DO $$ BEGIN PERFORM http (a); END $$", True),
+        ("SELECT http FROM t WHERE url LIKE 'http%' OR a = 'http'", False),
+        ("SELECT http_requests(1), http_get_count('a') FROM t", False),
+        ("SELECT ai.a, net.b FROM ai, net", False),
+        ("SELECT invoke('f'), my.lambda('f'), ai.score(a) FROM ai", False),
+        ("DO $$ BEGIN PERFORM f('http://a'); END $$", False),
+    ],
+)
+def test_requests_to_elsewhere_are_not_driven(text: str, is_outside: bool) -> None:
+    """A query that only reads here may order something there, and a weighing thousands of it."""
+    read = shape_of(text)
+    assert read is not None
+    assert read[0].to_server == is_outside
+    if not text.startswith("DO"):
+        assert writes(text) == is_outside, "as a script of one's own"

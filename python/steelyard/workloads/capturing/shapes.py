@@ -390,7 +390,7 @@ def _is_to_server(statement: Any, text: str) -> bool:
         def visit(self, ancestors: Any, node: Any) -> None:
             nonlocal calls
             if type(node).__name__ == "FuncCall":
-                calls = calls or is_server_call(node.funcname[-1].sval)
+                calls = calls or is_server_call(*(word.sval for word in node.funcname))
 
     Calling()(statement)
     return calls

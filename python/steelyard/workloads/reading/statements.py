@@ -40,9 +40,17 @@ _SERVER_CALL = (
     r"|pg_(?:stat_reset\w*|wait_sampling_reset_\w+|\w+_reset)"
     r"|pg_file_(?:write|rename|unlink|sync)|lo_(?:import|export)|pg_buffercache_evict\w*"
     r"|autoprewarm_\w+|postgres_fdw_disconnect\w*|dblink\w*"
+    # What sends requests, files or messages elsewhere: pgsql-http and pg_net, the extensions of
+    # Amazon, Azure and Google, pgai, pg_amqp.
+    r"|http_(?:get|post|put|patch|delete|head)|query_export_to_s3|table_import_from_s3"
+    r"|aws_(?:lambda|ml|bedrock|sagemaker|comprehend)\.\w+"
+    r"|azure_(?:storage|openai|cognitive|ml|ai)\.\w+|google_ml\.\w+"
+    r"|ai\.(?:openai|ollama|anthropic|cohere|voyageai|litellm)_\w+"
+    r"|amqp\.(?:autonomous_)?publish"
 )
 _WRITES = re.compile(_WRITING_CALL)
-_SERVES = re.compile(_SERVER_CALL)
+_SERVES = re.compile(rf"{_SERVER_CALL}|http")
+_SERVER_CALL += r"|http(?=\s*\()"
 _SERVES_ANYWHERE = re.compile(rf"\b(?:{_SERVER_CALL})\b", re.IGNORECASE)
 _CALLS = re.compile(rf"\b(?:{_WRITING_CALL}|{_SERVER_CALL})\b", re.IGNORECASE)
 _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
@@ -219,10 +227,10 @@ def is_writing_call(function: str) -> bool:
     return _WRITES.fullmatch(function) is not None
 
 
-def is_server_call(function: str) -> bool:
-    """Whether a function acts on the whole server, on its files, or on another server, by its name
-    without schema: pg_reload_conf, pg_terminate_backend, dblink."""
-    return _SERVES.fullmatch(function) is not None
+def is_server_call(*name: str) -> bool:
+    """Whether a function acts on the whole server, on its files, or outside of it, by its name and
+    the schema before that: pg_reload_conf, dblink, aws_lambda.invoke."""
+    return any(_SERVES.fullmatch(part) is not None for part in (name[-1], ".".join(name[-2:])))
 
 
 def names_server_call(text: str) -> bool:
