@@ -25,7 +25,7 @@ from steelyard.workloads.capturing.logs.clock import (
     is_yearless,
     require_time_order,
 )
-from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog
+from steelyard.workloads.capturing.logs.csvlog import is_csvlog, read_csvlog, require_csvlog
 from steelyard.workloads.capturing.logs.entry import LogEntry
 from steelyard.workloads.capturing.logs.jsonlog import read_jsonlog
 from steelyard.workloads.capturing.logs.languages import in_english
@@ -64,6 +64,8 @@ _STAMP = re.compile(
 _SYSLOG = re.compile(r"\S+ [^\s\[\]:]+(?P<process>\[\d+\])?: ")
 """What syslog has behind a stamp that looks like a container's: a host, a name, and mostly a
 process; without, it may be a prefix that was named."""
+_OBJECTS = re.compile(r' *(?:\{\s*(?:["}]|$)|\[\{|\[\s*$)')
+"""With which a file of JSON begins; labels of Loki are no JSON: {app="db"}"""
 _MOST = 0.8
 """This share of the first lines has it, so that one in a statement is no wrapping; lines that go on
 aside, which some put nothing before (CloudWatch, to an event of several lines)."""
@@ -195,7 +197,9 @@ def _as_written(log: LogSource, prefix: str | None, encoding: str | None) -> Ite
             records = syslog_lines(path, lines, form, prefixes.match)
             yield from _timed(read_stderr(records, prefixes, OtherLines(path)), prefixes)
         else:
-            prefixes = prefixes_of(path, head, prefix)
+            if prefix is None and not any(map(is_known, head)):
+                require_csvlog(path, head)
+            prefixes = prefixes_of(path, head, prefix, raw=first)
             yield from read_stderr(plain_lines(lines, head), prefixes, OtherLines(path))
 
 
@@ -230,8 +234,8 @@ def _head(lines: Iterator[str], prefix: str | None) -> tuple[list[str], Format]:
 def format_of(head: Sequence[str], prefix: str | None = None) -> Format | None:
     """Which format lines are of, the first of them or what follows the end of an entry; None: of
     none that is known."""
-    first = next((line for line in head if line.strip()), "").lstrip(" ")
-    if first.startswith(("{", "[{")) or first.strip() == "[":
+    first = next((line for line in head if line.strip()), "")
+    if _OBJECTS.match(first) is not None:
         return "json"
     pattern = None if prefix is None else prefix_pattern(prefix, sessions=False)
     if any(is_syslog(line, pattern) for line in head):

@@ -150,9 +150,10 @@ def test_objects_over_several_lines_are_read(tmp_path: Path, indent: int | None,
 
 
 def test_a_file_without_an_object_is_refused(tmp_path: Path) -> None:
-    for text in ("{broken\n", "{broken\nmore\n"):
-        with pytest.raises(UsageError, match="line 1 is no entry"):
+    for text in ('{"broken\n', '{"broken\nmore\n'):
+        with pytest.raises(UsageError, match="line 1 is no entry") as refused:
             entries(tmp_path, text)
+        assert refused.value.hint is not None
     with pytest.raises(UsageError, match="in another format"):
         entries(tmp_path, jsonlog(1, "select 1") + csv(2, "select 2") * 9)
 

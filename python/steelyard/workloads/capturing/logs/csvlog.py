@@ -12,7 +12,11 @@ from pathlib import Path
 
 from steelyard.model.errors import UsageError
 from steelyard.workloads.capturing.logs.entry import LogEntry, Names, entry_of
-from steelyard.workloads.capturing.logs.other_lines import OtherLines, holds_statement
+from steelyard.workloads.capturing.logs.other_lines import (
+    OtherLines,
+    holds_statement,
+    is_of_server,
+)
 
 # Columns since 14 (config.sgml, "Using CSV-Format Log Output"); 13 ends with backend_type.
 COLUMNS = (
@@ -51,7 +55,10 @@ def is_csvlog(line: str) -> bool:
 
 
 def _is_heading(row: Sequence[str]) -> bool:
-    return bool(row) and {name.strip() for name in row} >= set(COLUMNS[:2])
+    """Whether they are names of columns: the first ones, or those without which none is read."""
+    names = {name.strip() for name in row}
+    is_part = names >= {NAMES.severity, "message"} and not names.isdisjoint(NAMES.sessions)
+    return is_part or names >= set(COLUMNS[:2])
 
 
 def _row(lines: Sequence[str], *, strict: bool = False) -> list[str]:
@@ -60,6 +67,56 @@ def _row(lines: Sequence[str], *, strict: bool = False) -> list[str]:
         return next(csv.reader(lines, strict=strict), [])
     except csv.Error:
         return []
+
+
+_PYTHON = "python3 -c 'import csv, sys; csv.field_size_limit(1 << 30); {}' < LOG > NEW"
+_WITH_COMMAS = 'csv.writer(sys.stdout, lineterminator="\\n").writerows({})'
+_OTHER_MARKS = {
+    ";": ("semicolons", _WITH_COMMAS.format('csv.reader(sys.stdin, delimiter=";")')),
+    "\t": ("tabs", _WITH_COMMAS.format('csv.reader(sys.stdin, delimiter="\\t")')),
+}
+_TEXTS = '[print(row["{}"].rstrip("\\n")) for row in csv.DictReader(sys.stdin)]'
+_PLAIN_NAME = re.compile(r"[\w@ .\[\]-]+")
+
+
+def require_csvlog(path: Path, head: Sequence[str]) -> None:
+    """UsageError: these first lines are of a csvlog with other marks between its columns, or of a
+    table with the lines of a log in one of them, as clouds export it."""
+    lines = [line for line in head if line.strip()]
+    error = f'could not read log "{path}"'
+    for mark, (marks, rewrites) in _OTHER_MARKS.items():
+        row = _rows(lines[:1], mark)[0]
+        if is_csvlog(",".join('"' + text.replace('"', '""') + '"' for text in row)):
+            hint = f"{_PYTHON.format(rewrites)} puts commas there."
+            raise UsageError(f"{error}: {marks} are between its columns", hint=hint)
+    if _is_heading(_rows(lines[:1], "|")[0]):
+        raise UsageError(
+            f"{error}: it is a table as psql shows it",
+            hint="psql --csv -c 'TABLE postgres_log ORDER BY log_time, session_id, "
+            "session_line_num' > NEW writes it as csvlog has it.",
+        )
+    names, *rows = _rows(lines, ",")
+    if {"log_time", "message"} <= set(names):
+        raise UsageError(
+            f"{error}: its columns have no error_severity, or neither session_id nor process_id",
+            hint="psql --csv -c 'TABLE postgres_log ORDER BY log_time, session_id, "
+            "session_line_num' > NEW writes all of them.",
+        )
+    for place, name in enumerate(names):
+        texts = (row[place] for row in rows if len(row) == len(names) > 1)
+        if _PLAIN_NAME.fullmatch(name) and any(map(is_of_server, texts)):
+            hint = f"{_PYTHON.format(_TEXTS.format(name))} writes these alone."
+            raise UsageError(
+                f'{error}: it is a table with lines of a log in its column "{name}"', hint=hint
+            )
+
+
+def _rows(lines: Sequence[str], mark: str) -> list[list[str]]:
+    """The rows of lines with a mark between columns; of what is none, one without columns."""
+    try:
+        return list(csv.reader(lines, delimiter=mark)) or [[]]
+    except csv.Error:
+        return [[]]
 
 
 def read_csvlog(path: Path, file: Iterable[str]) -> Iterator[LogEntry]:

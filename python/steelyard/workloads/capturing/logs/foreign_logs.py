@@ -28,6 +28,7 @@ _DRIVEN = f"{_ALONE} Scripts of your own drive such a server: steelyard drive {{
 _MYSQL = _Foreign("one of MySQL or MariaDB", _DRIVEN.format("mysql://USER@HOST/DATABASE"))
 _SQL_SERVER = _Foreign("one of SQL Server", _DRIVEN.format("sqlserver://USER@HOST/DATABASE"))
 _MONGODB = _Foreign("one of MongoDB", _ALONE)
+_GREENPLUM, _REDSHIFT = _Foreign("one of Greenplum", _ALONE), _Foreign("one of Redshift", _ALONE)
 _COUNTERS = _Foreign(
     "an export of counted statements",
     "Their server itself, in place of the log, is captured by its counts: capture DSN",
@@ -42,6 +43,10 @@ _JOURNAL = _Foreign(
     "a journal of lines that PostgreSQL numbered for syslog",
     "journalctl -o short-iso-precise, in place of -o json, writes them as syslog does.",
 )
+_YAML = _Foreign(
+    "an export of Google Cloud in YAML",
+    "gcloud logging read FILTER --format=json > NEW  writes what is read.",
+)
 _LEVEL = r"[^\n]*?[A-Z]+:  "
 _NO_PROCESS = "one of syslog without the numbers of processes"
 _LOGGER = _Foreign(
@@ -53,12 +58,14 @@ _ISO_LOGGER = _Foreign(_NO_PROCESS, r"sed -E 's/^\S+ \S+ \S+: //' LOG > NEW take
 _LINES = (
     (
         re.compile(
-            r"# (?:Time: \d|User@Host: |Query_time: )|Time\s+Id\s+Command\s+Argument"
+            r"(?:\d{4}-\d\d-\d\dT\S+ )?# (?:Time: \d|User@Host: |Query_time: )"
+            r"|Time\s+Id\s+Command\s+Argument"
             r"|\S*(?:mysqld|mariadbd)\S*, Version: "
             r"|(?:\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{6} +\d?\d:\d\d:\d\d|\t)\t *\d+ "
             r"(?:Query|Execute|Prepare|Connect|Quit|Init DB|Close stmt|Reset stmt|Field List)\b"
             r"|[\d :]{8,20},[^,]*,[^,]*,[^,]*,\d+,\d+,[A-Z_]+,"
             r"|\s*<AUDIT(?:_RECORD)?[\s>]"
+            r'|"\d{4}-\d\d-\d\d [\d:.]+","[^"]*\[[^"]*\] @ '  # the tables of both logs, in files
             r'|"[A-Z][A-Za-z ]+","\d+_\d{4}-\d\d-\d\dT|(?=.*\bDIGEST_TEXT\b)'
         ),
         _MYSQL,
@@ -81,6 +88,9 @@ _LINES = (
         _POOLER,
     ),
     (re.compile(r"\d{4}-\d\d-\d\dT\S+ std(?:out|err) [FP](?::\S*)? "), _CONTAINER),
+    (re.compile(r"insertId: "), _YAML),
+    (re.compile(r"\d{4}-\d\d-\d\d [\d:.]+ \S+,[^,]*,[^,]*,p\d+,th-?\d+,"), _GREENPLUM),
+    (re.compile(r"'\d{4}-\d\d-\d\dT[\d:]+Z UTC \[ db="), _REDSHIFT),
     (re.compile(rf"\[\d+-\d+\] {_LEVEL}"), _JOURNAL),
     (re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d \S+ [^\s\[\]:]+: {_LEVEL}"), _LOGGER),
     (re.compile(rf"\d{{4}}-\d\d-\d\dT\S+ \S+ [^\s\[\]:]+: {_LEVEL}"), _ISO_LOGGER),

@@ -171,7 +171,10 @@ def _of_lines(path: Path, lines: Iterable[str]) -> Iterator[Any]:
         else:
             yield LogLine(line.removesuffix("\n"), whole=line.endswith("\n"))
     if first and not is_log:
-        raise UsageError(f'could not read log "{path}": line {first} is no entry')
+        raise UsageError(
+            f'could not read log "{path}": line {first} is no entry',
+            hint="It begins as an object of JSON does: what stands there before each line must go.",
+        )
 
 
 def _behind_each_other(path: Path, number: int, line: str) -> Iterator[Any]:

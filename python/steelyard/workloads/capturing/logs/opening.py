@@ -254,7 +254,10 @@ _CATS = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7z": "xzcat"}
 def _unpacker(path: Path) -> str:
     """The program that writes what a file holds up to where it is cut off or damaged."""
     with path.open("rb") as file:
-        head = file.read(3)
+        return _cat(file.read(3))
+
+
+def _cat(head: bytes) -> str:
     return next((cat for mark, cat in _CATS.items() if head.startswith(mark)), "zstdcat")
 
 
@@ -273,6 +276,12 @@ def _encoding(path: Path, head: bytes, encoding: str | None) -> str:
         return "utf-16-le"
     if even.count(0) > 0.9 * len(even) and not odd.count(0):
         return "utf-16-be"
+    if any(head.startswith(mark) for mark, _ in _PACKED):  # of what was packed twice
+        raise UsageError(
+            f'could not read log "{path}": it is packed twice',
+            hint=f"{_cat(head)} {shlex.quote(str(path))} | steelyard workloads capture -  reads "
+            "what is in it.",
+        )
     runs = len(re.findall(b"\0+", text))
     if runs > _MOST_RUNS or (runs and _CONTROL.search(text) is not None):
         raise UsageError(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from steelyard.model.errors import UsageError
+from steelyard.model.files.printable import printable_line
 from steelyard.workloads.capturing.logs.foreign_logs import refusal_of_lines
 from steelyard.workloads.capturing.logs.languages import words
 
@@ -85,6 +88,11 @@ _LEVEL = re.compile(
     r"(?:LOG|ERROR|FATAL|WARNING|STATEMENT|DETAIL|statement|duration): |[^\W\d_]+\d? ?:  "
 )
 _LONGEST_PREFIX = 60
+_LONGEST_HEAD = 400
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_OF_GREP = re.compile(r"[^\s:]+:(?:\d+:)?")
+"""A file's name, and the number of a line."""
+_TIME_OR_NUMBER = re.compile(r"[\d:.,TZ+-]+|[A-Z][a-z]{2}")
 
 
 def levels() -> frozenset[str]:
@@ -185,9 +193,11 @@ def prefixes_of(
     *,
     sessions: bool = True,
     required: bool = True,
+    raw: Sequence[str] = (),
 ) -> Prefixes:
     """Of the prefix that was named, or of the usual one that most of the first lines have.
-    `sessions`: whether it must tell sessions apart; `required`: whether a line must have it.
+    `sessions`: whether it must tell sessions apart; `required`: whether a line must have it; `raw`:
+    lines as they are in the file, where something was taken off of these.
 
     UsageError: no line has it, or none is known.
     """
@@ -211,13 +221,66 @@ def prefixes_of(
     counted = [(sum(1 for line in head if pattern.match(line)), pattern) for pattern in patterns]
     most, best = max(counted, key=lambda count: count[0])
     if required and not most:
-        raise refusal_of_lines(path, head) or UsageError(
-            f'could not read log "{path}": its lines begin with no prefix that is known',
-            detail=f"The first line begins: {beginning_of(head[0])}",
-            hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",
+        raise (
+            refusal_of_lines(path, head)
+            or _refusal_of_heads(path, raw or head)
+            or UsageError(
+                f'could not read log "{path}": its lines begin with no prefix that is known',
+                detail=f"The first line begins: {beginning_of(head[0])}",
+                hint="Name it as the server has it: --prefix '%m [%p] ' (SHOW log_line_prefix).",
+            )
         )
     # Without a process a prefix is little: text that goes on may look like it.
     return Prefixes(best if most else None, patterns[: len(USUAL)])
+
+
+def _refusal_of_heads(path: Path, lines: Sequence[str]) -> UsageError | None:
+    """Of lines with something before a usual prefix, as what shows or collects logs puts there:
+    with what takes it off; None: they have not."""
+    heads = [head for line in lines if (head := _before_prefix(line)) is not None]
+    takes_off, sources = _without_heads(heads), Counter(map(_source, heads))
+    entries = sum(1 for line in lines if ":  " in line and _LEVEL.search(line) is not None)
+    if takes_off is None or 2 * len(heads) <= entries:
+        return None
+    of_one = ""
+    source, _ = sources.most_common(1)[0]
+    if len(sources) > 1 and any(source in head for head in heads):
+        of_one = f"grep -F {shlex.quote(source)} LOG | "
+    return UsageError(
+        f'could not read log "{path}": something stands before the prefix of its lines',
+        detail=f"The first of them begins: {printable_line(heads[0])[:_LONGEST_PREFIX]}",
+        hint=f"{of_one}sed -E '{takes_off}'{'' if of_one else ' LOG'} > NEW takes it off"
+        f"{', of one of several sources' if of_one else ''}.",
+    )
+
+
+def _before_prefix(line: str) -> str | None:
+    """What stands before a usual prefix with a time; None: it has none, or that stands first."""
+    starts = (match.start() for match in _STAMP.finditer(line, 1, _LONGEST_HEAD))
+    return next((line[:start] for start in starts if is_known(line[start:])), None)
+
+
+def _without_heads(heads: Sequence[str]) -> str | None:
+    """What sed takes off of lines that begin so; None: they do not begin alike."""
+    words = {len(head.split()) for head in heads}
+    if heads and all("\x1b[" in head for head in heads):
+        return r"s/\x1b\[[0-9;]*m//g"
+    if heads and all(map(_OF_GREP.fullmatch, heads)):
+        return f"s/^([^:]*:){{{min(head.count(':') for head in heads)}}}//"
+    ends = {head[len(head.rstrip()) :] for head in heads}
+    if len(words) != 1 or len(ends) != 1 or ends == {""}:
+        return None
+    before = rf"(\S+\s+){{{words.pop() - 1}}}".replace(r"(\S+\s+){0}", "")
+    end = ends.pop().replace("\t", r"\t")
+    return rf"s/^\s*{before}\S+{end}//"
+
+
+def _source(head: str) -> str:
+    """The words of what stands before a prefix, but for times and numbers; of a file's name
+    nothing, for the logs of one server have many."""
+    if _OF_GREP.fullmatch(head) is not None:
+        return ""
+    return " ".join(word for word in head.split() if _TIME_OR_NUMBER.fullmatch(word) is None)
 
 
 def _by_preference(prefixes: Sequence[str]) -> list[str]:
