@@ -70,6 +70,25 @@ def test_of_several_sources_the_advice_takes_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "1795834800.1{two} db-0 postgres[100]: [{n}-1] ",  # journalctl -o short-unix
+        "Sat 2026-11-28 03:00:{two} UTC db-0 postgres[100]: [{n}-1] ",  # -o short-full
+        "[  123.4{two}] db-0 postgres[100]: ",  # -o short-monotonic
+        "Nov 28 03:00:{two} db-0 local0.info postgres[100]: [{n}-1] ",
+        "8{two}\t2026-11-28T03:00:{two}\tdb-0\tLocal0\tInfo\tpostgres[100]\t[{n}-1] ",  # Papertrail
+        "MESSAGE=[{n}-1] ",  # journalctl -o export
+    ],
+)
+def test_a_head_of_syslog_is_not_taken_off(tmp_path: Path, head: str) -> None:
+    """For the numbers in it say what belongs together."""
+    with pytest.raises(UsageError, match="heads of syslog in a form that is not") as refused:
+        entries(tmp_path, headed(head))
+    assert "sed" not in str(refused.value.hint)
+    assert "short-iso-precise" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
     "log",
     [
         # A text that looks so is none of what stands before lines.

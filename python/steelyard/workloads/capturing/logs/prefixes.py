@@ -92,6 +92,8 @@ _LONGEST_HEAD = 400
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _OF_GREP = re.compile(r"[^\s:]+:(?:\d+:)?")
 """A file's name, and the number of a line."""
+_OF_SYSLOG = re.compile(r"\S\[\d+\]:?\s|\[\d+-\d+\] ?$")
+"""A process, or the numbers that PostgreSQL gives to lines for syslog: both are needed."""
 _TIME_OR_NUMBER = re.compile(r"[\d:.,TZ+-]+|[A-Z][a-z]{2}")
 
 
@@ -240,7 +242,17 @@ def _refusal_of_heads(path: Path, lines: Sequence[str]) -> UsageError | None:
     heads = [head for line in lines if (head := _before_prefix(line)) is not None]
     takes_off, sources = _without_heads(heads), Counter(map(_source, heads))
     entries = sum(1 for line in lines if ":  " in line and _LEVEL.search(line) is not None)
-    if takes_off is None or 2 * len(heads) <= entries:
+    if 2 * len(heads) <= entries:
+        return None
+    if any(_OF_SYSLOG.search(head) for head in heads):
+        return UsageError(
+            f'could not read log "{path}": its lines have heads of syslog in a form that is not '
+            "known",
+            detail=f"The first of them begins: {printable_line(heads[0])[:_LONGEST_PREFIX]}",
+            hint="journalctl -o short-iso-precise and rsyslog write what is read: "
+            "2026-11-28T03:00:00.123456+00:00 HOST postgres[100]: [7-1] ...",
+        )
+    if takes_off is None or len(sources) > max(1, len(heads) // 2):
         return None
     of_one = ""
     source, _ = sources.most_common(1)[0]
