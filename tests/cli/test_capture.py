@@ -88,6 +88,24 @@ def test_an_empty_log_is_said_to_be_empty(
     assert "prefix" not in said
 
 
+@pytest.mark.parametrize(
+    ("message", "detail"),
+    [
+        ("AUDIT: SESSION,1,1,READ,SELECT,,,select 1,<not logged>", "Entries of pgAudit are none."),
+        ("duration: 7.1 ms  plan:\n\tQuery Text: select 1", "Plans of auto_explain are none."),
+        ("checkpoint starting: time", ""),
+    ],
+)
+def test_a_log_of_other_entries_is_said_to_hold_no_statement(
+    refused: Callable[..., str], tmp_path: Path, message: str, detail: str
+) -> None:
+    (tmp_path / "a.log").write_text(f"2026-11-28 03:00:00.000 UTC [100] LOG:  {message}\n" * 3)
+    words = refused("workloads", "capture", str(tmp_path / "a.log"), "-o", str(tmp_path / "x"))
+    assert "the log holds no statement" in words
+    assert detail in words
+    assert ("are none" in words) == bool(detail)
+
+
 def test_what_was_captured_is_for_its_owner_alone(tmp_path: Path) -> None:
     (tmp_path / "day.csv").write_text(LINE.format(n=1, xid=0, sql="SELECT 1 FROM t"))
     capture(tmp_path, "day.csv", "-o", "ours")

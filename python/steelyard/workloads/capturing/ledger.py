@@ -72,6 +72,8 @@ class CaptureLedger:
     """Of a log, as far as its statements show it."""
     plans: int = 0
     """Plans of auto_explain, which are no statements."""
+    audited: int = 0
+    """Entries of pgAudit, which say no duration and belong to statements that are logged or not."""
     databases: Counter[str] = field(default_factory=Counter)
     """Statements by the database in which they were executed, as far as the log says."""
     executed: int = 0

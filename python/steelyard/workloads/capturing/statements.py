@@ -214,6 +214,8 @@ class _Reader:
                 yield from self._end_orderly(entry.session)
             elif messages.PLAN.match(message):
                 self._ledger.plans += 1
+            elif message.startswith("AUDIT: "):
+                self._ledger.audited += 1
             elif not raised and match is None:
                 yield from self._of_other_language(entry)
             return

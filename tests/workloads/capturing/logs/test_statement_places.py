@@ -111,3 +111,17 @@ def test_a_log_that_is_one_object_is_refused_by_where_it_is(
     with pytest.raises(UsageError, match="1 of its objects have a statement") as refused:
         entries(tmp_path, json.dumps(portion, indent=indent) + "\n")
     assert "jq -r '.. | objects | (.LogFileData)? // empty'" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_bare"),
+    [(message("select 1"), True), ("statement: select 1", True), (stderr(1, "select 1"), False)],
+)
+def test_messages_without_a_session_are_said_to_have_none(
+    tmp_path: Path, text: str, is_bare: bool
+) -> None:
+    """As Supabase exports them: what jq writes of them would be refused."""
+    log = "".join(json.dumps({"event_message": text, "id": n}) + "\n" for n in range(5))
+    with pytest.raises(UsageError, match="5 of its objects have a statement") as refused:
+        entries(tmp_path, log)
+    assert ("names no session" in str(refused.value.hint)) == is_bare

@@ -59,6 +59,10 @@ def holds_statement(line: str) -> bool:
     return entry.severity == "STATEMENT" or _EXECUTED.match(entry.message) is not None
 
 
+_NO_SESSION = (
+    ", which names no session: without one transactions cannot be told apart, and no log is read. "
+    "The export must keep the prefix of lines, or have jsonlog's objects with session_id or pid."
+)
 _FIELD_NAMES, _FIELD_KEYS = {"field", "name", "key"}, 2
 """Of an object that is no more than a field: {"field": "@message", "value": ...}"""
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -71,6 +75,8 @@ class StatementPlace:
     path: str
     is_entry: bool = False
     """Whether an entry is there, its fields apart."""
+    is_bare: bool = False
+    """Whether it is a message alone, without the prefix of its line."""
 
     @property
     def selection(self) -> str:
@@ -82,7 +88,8 @@ class StatementPlace:
 def statement_place(value: Any, path: str = "") -> StatementPlace | None:
     """The first one in a value; None: there is none."""
     if isinstance(value, str):
-        return StatementPlace(path) if holds_statement(value) else None
+        is_bare = _EXECUTED.match(value) is not None
+        return StatementPlace(path, is_bare=is_bare) if holds_statement(value) else None
     for step, inner in _beneath(value, path):
         place = statement_place(inner, step)
         if place is not None:
@@ -159,7 +166,8 @@ class OtherLines:
                 f'could not read log "{self.path}": {self.others} of its objects have a statement '
                 f"where none is looked for, the first is object {number}",
                 detail=f"It is in {beginning.path}.",
-                hint=f"{beginning.selection} writes what is there alone.",
+                hint=f"{beginning.selection} writes what is there alone"
+                f"{_NO_SESSION if beginning.is_bare else '.'}",
             )
         raise UsageError(
             f'could not read log "{self.path}": {self.others} statements are in another format '

@@ -27,8 +27,8 @@ from steelyard.workloads.capturing.logs.prefixes import Prefixes
 
 _DETAILS = {"DETAIL": "detail", "STATEMENT": "statement", "CONTEXT": "context"}
 _OTHER_DETAILS = ("HINT", "QUERY", "LOCATION", "BACKTRACE")
-_SQLSTATE = re.compile(r"[0-9A-Z]{5}: ")
-"""Before a message where log_error_verbosity is verbose."""
+_SQLSTATE = re.compile(r"(?=[A-Z]*[0-9])[0-9A-Z]{5}: ")
+"""Before a message where log_error_verbosity is verbose; AUDIT is none, but pgAudit's."""
 _BEHIND = 64
 """So many entries later a DETAIL still finds its own: without a collector they may mix."""
 
