@@ -51,7 +51,7 @@ def test_jsonlog_is_read(tmp_path: Path) -> None:
     }  # fmt: skip
     log.write_text(json.dumps(one) + "\n")
     assert told(log).database == "shop"
-    log.write_text("{broken\n")
+    log.write_text('{"broken\n')
     with pytest.raises(UsageError, match="line 1 is no entry"):
         list(read_entries([log]))
 

@@ -314,3 +314,36 @@ def test_last_messages_of_sessions_may_come_late(tmp_path: Path, sessions: int, 
     ]
     read = entries(tmp_path, "".join(rows), prefix="[%p] ")
     assert len(texts(read)) == sessions * each
+
+
+def copies(form: str, counts: list[int]) -> str:
+    """Statements of two sessions, each as often as it says."""
+    heads = ["{stamp} [100] ", "{stamp} [101] "]
+    if form == "seconds":
+        heads = [head.replace("{stamp}", "2026-11-28 03:00:00 UTC") for head in heads]
+    written = [stderr(n / 10, f"select {n}", heads[n % 2]) for n in range(len(counts))]
+    if form == "untimed":
+        written = [text.replace("duration: 1.000 ms  ", "") for text in written]
+    return "".join(text * count for text, count in zip(written, counts, strict=True))
+
+
+@pytest.mark.parametrize("form", ["", "seconds", "untimed"])
+@pytest.mark.parametrize(
+    ("counts", "is_doubled"),
+    [
+        ([2] * 40, True), ([2, 4] * 20, True), ([4] * 30 + [2] * 30, True),
+        # What was executed again in a loop, a few entries, and the end of one that is cut off.
+        ([1] * 40, False), ([1, 2] * 30, False), ([2] * 39 + [1] * 3, False), ([2] * 12, False),
+        ([3] * 40, False),
+    ],
+)  # fmt: skip
+def test_a_log_with_every_line_twice_is_refused(
+    tmp_path: Path, form: str, counts: list[int], is_doubled: bool
+) -> None:
+    log = copies(form, counts)
+    if not is_doubled:
+        assert len(entries(tmp_path, log)) == sum(counts)
+        return
+    with pytest.raises(UsageError, match="every entry twice") as refused:
+        entries(tmp_path, log)
+    assert "the server's own files" in str(refused.value.hint)

@@ -18,6 +18,9 @@ _EARLIER_S = 0.003
 """Times are cut to milliseconds."""
 _MOST_EARLIER, _EARLIER_SHARE = 5, 0.01
 _FEWEST_LOWER = 2
+_UNTIMED = ("statement: ", "execute ")
+_FEWEST_RUNS, _ODD_SHARE = 20, 0.02
+"""So many runs that are the same tell that all are doubled: of one's own doing some are not."""
 
 
 @dataclass
@@ -112,12 +115,57 @@ class _Numbers:
         )
 
 
+@dataclass
+class _Doubles:
+    """Runs of entries of a session that are the same to their times: where all are of two, four or
+    six, what carried the log wrote every line twice."""
+
+    path: str
+    runs: int = 0
+    odd: int = 0
+    _latest: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each session a hash of its latest entry, and how many there were of it."""
+
+    def note(self, entry: LogEntry) -> None:
+        """Count an entry of a statement that has no number, which would tell it from another."""
+        if entry.number or not (entry.session and entry.seconds and entry.whole):
+            return
+        if _STEP.match(entry.message) is None and not entry.message.startswith(_UNTIMED):
+            return
+        key = hash((entry.seconds, entry.message, entry.detail))
+        before, count = self._latest.pop(entry.session, (key, 0))
+        if before != key:
+            self._end(count)
+            count = 0
+        self._latest[entry.session] = key, count + 1
+        if len(self._latest) > MOST_SESSIONS:
+            self._end(self._latest.pop(next(iter(self._latest)))[1])
+
+    def _end(self, count: int) -> None:
+        self.runs += 1
+        self.odd += count % 2
+
+    def require_single(self) -> None:
+        """UsageError: the log has everything twice."""
+        for _, count in self._latest.values():
+            self._end(count)
+        if self.runs >= _FEWEST_RUNS and self.odd <= _ODD_SHARE * self.runs:
+            raise UsageError(
+                f"could not read log {self.path}: it has every entry twice",
+                detail="Entries of statements come in pairs that are the same to their times.",
+                hint="What carried the log wrote its lines twice, or two did: name what one of "
+                "them wrote, or the server's own files.",
+            )
+
+
 def of_backends(paths: Sequence[Path], entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
     """The entries of logs, as they come. UsageError: those of a session cannot be one's."""
     names = ", ".join(f'"{path}"' for path in paths)
-    backends, numbers = _Backends(names), _Numbers(names)
+    backends, numbers, doubles = _Backends(names), _Numbers(names), _Doubles(names)
     for entry in entries:
         backends.note(entry)
         numbers.note(entry)
+        doubles.note(entry)
         yield entry
+    doubles.require_single()
     backends.require_one_server()
