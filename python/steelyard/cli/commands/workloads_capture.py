@@ -206,10 +206,10 @@ def _logged(
     events = statements(read_entries(logs, prefix, encoding), ledger, database)
     mix = mix_of(transactions(events), ledger=ledger)
     if not ledger.read:
-        others = {"Plans of auto_explain": ledger.plans, "Entries of pgAudit": ledger.audited}
+        counts = {"Plans of auto_explain": ledger.plans, "Entries of pgAudit": ledger.audited}
         raise UsageError(
             "the log holds no statement",
-            detail=" ".join(f"{what} are none." for what, count in others.items() if count) or None,
+            detail=" ".join(f"{what} are none." for what, count in counts.items() if count) or None,
             hint="log_min_duration_statement = 0 logs every statement with its parameters.",
         )
     if database is not None and not ledger.databases:
