@@ -46,8 +46,8 @@ _LISTS = ("records", "events", "entries", "logEvents")
 _MOST_OF_A_LIST = 1 << 30
 """Characters; an object a line is read one by one."""
 
-_PART_BYTES = 16_384
-"""Docker cuts longer lines."""
+_PART_BYTES, _MOST_TRIED = 16_384, 1000
+"""Docker cuts longer lines. Behind an object that is cut off so many places are tried."""
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _NEXT, _OBJECT = re.compile(r"^(?=\{)", re.MULTILINE), re.compile(r'\{"')
@@ -213,7 +213,8 @@ def _objects(text: str, at: int) -> tuple[list[Any], int]:
 def _ends_of_cut(line: str, at: int) -> Iterator[int]:
     """Where whole objects begin behind one that is cut off, those within it aside: they go on to
     the line's end."""
-    while (begins := _OBJECT.search(line, at + 1)) is not None:
+    tried = 0
+    while (tried := tried + 1) <= _MOST_TRIED and (begins := _OBJECT.search(line, at + 1)):
         objects, at = _objects(line, begins.start())
         if objects and at >= len(line):
             yield begins.start()
