@@ -99,3 +99,8 @@ def test_the_study_of_a_record_of_an_earlier_version_is_still_read(tmp_path: Pat
 )
 def test_an_address_says_a_secret_by_any_word_that_carries_one(address: str) -> None:
     assert holds_password(address)
+
+
+def test_the_key_of_the_only_arm_is_the_one_that_is_typed() -> None:
+    with pytest.raises(StudyError, match=r'"arm\.settings\.archive_command" may say'):
+        read_study("settings", ["arm.settings.archive_command=cp %p /a"])

@@ -36,10 +36,20 @@ class Switch:
     """A setting without which others do nothing."""
 
     name: str
-    off: str
-    """Its value then, as servers report it."""
+    off: str | tuple[str, ...]
+    """Its values then, as servers report them."""
     on: str
     """What is set to have it on: `"slow_query_log=ON"`."""
+    alike: frozenset[str] = frozenset()
+    """Values of the other setting that do the same then. None: all do."""
+    hint: str = ""
+    """What to type where it is nothing that is set."""
+
+    def leaves_idle(self, name: str, settings: Mapping[str, str]) -> bool:
+        """Whether it is off in a server, and the setting of this name does nothing there."""
+        off = (self.off,) if isinstance(self.off, str) else self.off
+        is_alike = not self.alike or settings.get(name) in self.alike
+        return settings.get(self.name) in off and is_alike
 
 
 def _stands_for(entry: str, name: str) -> bool:
@@ -102,7 +112,7 @@ class SettingRules:
         if "." in name and ABSENT in (ours, theirs) and not self.preloading.isdisjoint(declared):
             return True
         switch = self.switch_of(name)
-        if switch is not None and switch.name in declared:
+        if switch is not None and switch.name in declared and not switch.alike:
             return True
         causes = self.derived.get(name)
         if causes is None:

@@ -44,7 +44,8 @@ def holds_password(address: str) -> bool:
 def require_no_secrets(study: BaseModel) -> None:
     """ValueError names the key of a study that says a secret, and what to write in its place."""
     shaped = study.model_dump(mode="json", exclude_none=True)
-    arms = {f"arm.{arm['name'] or arm['role']}": arm for arm in shaped.pop("arms")}
+    names = {arm["name"] or arm["role"]: arm for arm in shaped.pop("arms")}
+    arms = {"arm" if name == "arm" else f"arm.{name}": arm for name, arm in names.items()}
     for path, table in _secrets({**shaped, **arms}, ""):
         advice = _ADVICE.get(table, "leave it out")
         raise ValueError(

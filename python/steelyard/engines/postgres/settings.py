@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 from steelyard.engines.account import Account
 from steelyard.engines.capabilities.memory import MemoryNeed
-from steelyard.engines.differences import SettingRules
+from steelyard.engines.differences import SettingRules, Switch
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.builds.build import Build, answer_of
 from steelyard.engines.postgres.life.server import quoted, reason
@@ -61,8 +61,46 @@ PLANNER_SETTINGS = frozenset(
 """Query Tuning in src/backend/utils/misc/guc_tables.c, and the memory and workers that costs are
 worked out from."""
 
+_AUTOVACUUM = Switch("autovacuum", "off", "autovacuum=on")
+_STANDBYS = Switch(
+    "synchronous_standby_names",
+    "",
+    "",
+    alike=frozenset({"on", "local", "remote_write", "remote_apply"}),
+    hint="Without a standby all of them wait for the server's own log alone, and only off does "
+    "not. What waiting for a standby costs: steelyard weigh replication",
+)
+SWITCHES = {
+    "autovacuum_": _AUTOVACUUM,
+    "log_autovacuum_min_duration": _AUTOVACUUM,
+    "geqo_": Switch("geqo", "off", "geqo=on"),
+    "jit_": Switch("jit", "off", "jit=on"),
+    "commit_siblings": Switch("commit_delay", "0", "commit_delay=10"),
+    **dict.fromkeys(("wal_sync_method", "commit_delay"), Switch("fsync", "off", "fsync=on")),
+    "archive_library": Switch("archive_mode", "off", "archive_mode=on"),
+    **dict.fromkeys(
+        ("io_workers", "io_min_workers", "io_max_workers", "io_worker_"),
+        Switch("io_method", ("sync", "io_uring"), "io_method=worker"),
+    ),
+    "huge_page_size": Switch("huge_pages", "off", "huge_pages=try"),
+    "log_statement_sample_rate": Switch(
+        "log_min_duration_sample", "-1 ms", "log_min_duration_sample=0"
+    ),
+    **dict.fromkeys(
+        ("parallel_setup_cost", "parallel_tuple_cost", "parallel_leader_participation"),
+        Switch("max_parallel_workers_per_gather", "0", "max_parallel_workers_per_gather=2"),
+    ),
+    "max_parallel_workers_per_gather": Switch(
+        "max_parallel_workers", "0", "max_parallel_workers=8"
+    ),
+    "synchronous_commit": _STANDBYS,
+}
+"""Server Configuration in the documentation of PostgreSQL says of each what it needs. The time of
+archive_timeout is not among them: it ends segments of the log without an archive, too."""
+
 SETTING_RULES = SettingRules(
     planner=PLANNER_SETTINGS,
+    switches=SWITCHES,
     slot=SLOT_SETTINGS
     | {"cluster_name", "log_directory", "log_filename", "ssl_cert_file", "ssl_key_file"},
     places=frozenset({"dynamic_library_path", "extension_control_path", "krb_server_keyfile"}),

@@ -122,9 +122,11 @@ def idle_settings(
             # A script may switch it on.
             if switch is None or any(switch.name in text.lower() for text in texts):
                 continue
-            if all(settings.get(switch.name) == switch.off for settings in sides):
+            if all(switch.leaves_idle(name, settings) for settings in sides):
+                values = dict.fromkeys(settings[switch.name] or "empty" for settings in sides)
                 idle[arm.name][name] = IdleSetting(
-                    f"{switch.name} is {switch.off}", f"Switch it on: --set settings.{switch.on}"
+                    f"{switch.name} is {' and '.join(values)}",
+                    switch.hint or f"Switch it on: --set settings.{switch.on}",
                 )
     return idle
 
