@@ -66,6 +66,10 @@ def test_a_file_that_cannot_be_read_and_a_build_for_another_study_are_refused(
         arm_changes("settings", None, f"conf={tmp_path / 'wrong.conf'}", None)
     with pytest.raises(UsageError, match="belong to study builds"):
         arm_changes("settings", None, str(tmp_path), None)
+    for study in ("settings", "builds"):
+        with pytest.raises(UsageError, match="is a change of the study") as refused:
+            arm_changes(study, None, "jit=off", None)
+        assert refused.value.hint == "Write it as --set arm.settings.jit=off"
     assert arm_changes("settings", None, None, None) == []
 
 

@@ -121,6 +121,20 @@ def test_the_study_of_a_record_cannot_be_changed(refused: Refused) -> None:
     assert "cannot change the study of a resumed weighing" in said
 
 
+@pytest.mark.parametrize("study", ["settings", "addresses"])  # nothing differs in them as they are
+def test_a_study_beside_what_is_resumed_is_what_is_refused(refused: Refused, study: str) -> None:
+    said = refused("weigh", study, "--resume", "records/x/latest")
+    assert "cannot change the study of a resumed weighing" in said
+    assert "steelyard weigh --resume DIR" in said
+
+
+@pytest.mark.parametrize("other", ["x.xml", "./x.xml"])
+def test_two_files_of_a_build_are_not_one(refused: Refused, other: str) -> None:
+    files = ("--summary", "x.xml", "--junit", other)
+    said = refused("weigh", "settings", "--set", "arm.settings.jit=off", *files)
+    assert '--summary and --junit name one file: "x.xml"' in said
+
+
 @pytest.mark.parametrize(
     "command", [("weigh",), ("calibrate",), ("history", "bisect"), ("reproduce",)]
 )

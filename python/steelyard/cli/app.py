@@ -162,10 +162,20 @@ def usage_error(message: str, command: str = "") -> UsageError:
     primary, _, hint = message.rstrip(".").replace("'", '"').partition(". ")
     for phrase, plain in _PARSERS_WORDS.items():
         primary = primary.replace(phrase, plain)
+    primary = primary[:1].lower() + primary[1:]
     return UsageError(
-        primary[:1].lower() + primary[1:],
-        hint=hint or _near_command(primary) or _help_of(command),
+        primary,
+        hint=hint or _near_command(primary) or _change_in(primary, command) or _help_of(command),
     )
+
+
+def _change_in(primary: str, command: str) -> str:
+    """A hint for a change of a study without its option, of commands that take one."""
+    if command.split()[-1:] not in (["weigh"], ["bisect"]):
+        return ""
+    from steelyard.cli.loose_change import loose_change
+
+    return loose_change(primary, sys.argv[1:])
 
 
 _PARSERS_WORDS = {
@@ -188,7 +198,7 @@ def _help_of(command: str) -> str:
 
 def _near_command(primary: str) -> str:
     """A hint for a misspelt command, for parsers that make none; empty where nothing is near."""
-    _, prefix, name = primary.partition("No such command ")
+    _, prefix, name = primary.partition("no such command ")
     if not prefix or sys.argv[1:2] in [[command] for command in COMMANDS]:
         return ""
     return nearest_hint(name.strip('"'), COMMANDS) or ""

@@ -86,7 +86,7 @@ def weigh(
     changes += one_query_changes(study, changes, file)
     data = SourceOptions(source, database, config, yes, account)
     driven = data.driven(changes, study)
-    if study is not None:
+    if study is not None and resume is None:  # which names no study, and says so
         _require_weighable(study, sweep, (changes, driven), source, (control, arm))
     changes = driven if resume is not None else data.located(driven)
     changes += [*ending_changes(first_verdict, open_ended), *machine_changes(machines)]
@@ -136,6 +136,12 @@ def _require_places(record: Path | None, *files: Path | None) -> None:
 
     for file in files:
         require_writable(file)
+    if len({str(file.absolute()) for file in files if file is not None}) < len(
+        [file for file in files if file is not None]
+    ):
+        raise UsageError(
+            f'--summary and --junit name one file: "{files[0]}"', hint="Give each its own."
+        )
     if record is not None:
         require_unused(record)
 

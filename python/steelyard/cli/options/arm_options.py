@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steelyard.cli.command_line import say
+from steelyard.cli.loose_change import change_of_arm
 from steelyard.cli.options.address_options import ADDRESS
 from steelyard.cli.options.weigh_options import build_changes
 from steelyard.model.errors import SteelyardError, UsageError
@@ -56,9 +57,16 @@ def arm_changes(
 
 
 def _directory(name: str, option: str) -> Path:
-    """UsageError: it is a file, whose settings were surely meant."""
+    """UsageError: it is a file, whose settings were surely meant, or a change of the study."""
     path = Path(option)
     if not path.expanduser().is_file():
+        change = None if path.expanduser().is_dir() else change_of_arm(name, option)
+        if change is not None:
+            raise UsageError(
+                f'"{option}" is a change of the study, and --{name} names a file, an address or a '
+                "directory of programs",
+                hint=f"Write it as --set {shlex.quote(change)}",
+            )
         return path
     raise UsageError(
         f'"{option}" is a file, and --{name} without {CONF} names a directory of programs',

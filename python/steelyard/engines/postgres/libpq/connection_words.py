@@ -72,7 +72,9 @@ def connection_words(target: str) -> dict[str, str]:
     except psycopg.Error as error:
         quotable = without_secrets(target)
         why = str(error).strip() if quotable == target else _NOT_QUOTED
-        raise UsageError(f'invalid connection string: "{quotable}"', detail=why) from None
+        raise UsageError(
+            f'invalid connection string: "{quotable}"', detail=why, hint=WELL_WRITTEN
+        ) from None
 
 
 def without_password(target: str) -> str:
