@@ -150,6 +150,55 @@ def test_a_value_without_its_quotes_is_shown_with_them(
         assert len(read_study(str(minimal)).arms[0].settings) == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("settings = { work_mem = 64MB, jit = off, geqo = true, a.b = 5 }",
+         'settings = { work_mem = "64MB", jit = "off", geqo = true, a.b = 5 }'),
+        ("settings={work_mem=64MB}", 'settings={work_mem="64MB"}'),
+        ('settings = { search_path = "a, b", jit = off }',
+         'settings = { search_path = "a, b", jit = "off" }'),
+        ('settings = { work_mem = "64MB" } }', None),
+        ('settings = { work_mem "64MB" }', None),
+    ],
+)  # fmt: skip
+def test_a_value_without_its_quotes_in_a_table_on_one_line_is_too(
+    minimal: Path, line: str, hint: str | None
+) -> None:
+    minimal.write_text(f"{MINIMAL}{line}\n")
+    with pytest.raises(StudyError, match="cannot parse study") as refused:
+        read_study(str(minimal))
+    expected = hint and f"Texts, and values with a unit, stand in quotes: {hint}"
+    assert refused.value.hint == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("arm.needs=lz4", 'it is a list: ["lz4"]'),
+        ("workload.clients=8,16", "accepted: a whole number"),
+        ("workload.clients=auto", "accepted: a whole number"),
+        ("arm.checksums=disabled", "accepted: true, false"),
+        ("workload.pace=fast", "accepted: a number"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_with_what_is_accepted(
+    minimal: Path, change: str, words: str
+) -> None:
+    with pytest.raises(StudyError) as refused:
+        read_study(str(minimal), [change])
+    assert words in refused.value.primary
+
+
+@pytest.mark.parametrize("key", ["title", "question"])
+def test_words_that_every_study_has_are_asked_for(minimal: Path, key: str) -> None:
+    lines = [line for line in MINIMAL.splitlines() if not line.startswith(key)]
+    minimal.write_text("\n".join(lines))
+    with pytest.raises(StudyError, match=f'missing key: "{key}"') as refused:
+        read_study(str(minimal))
+    assert f'{key} = "' in (refused.value.hint or "")
+
+
 @pytest.mark.parametrize("name", ["a b", "größer", "-x", "a,b", "x\n"])
 def test_a_name_that_no_arm_can_have_is_refused_in_words(minimal: Path, name: str) -> None:
     with pytest.raises(StudyError, match=r'"arm\.name": an arm is called by letters') as refused:

@@ -72,30 +72,6 @@ def toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
 
 
-_BARE_VALUE = re.compile(r"""\s*([\w."'-]+)\s*=\s*([^\s"'\[{#][^#]*?)\s*(?:#.*)?""")
-_LINE_OF_ERROR = re.compile(r"\(at line (\d+)")
-
-
-def quoting_hint(text: str, reason: str) -> str | None:
-    """How the line that no TOML can be read from is to be written, where its value stands without
-    quotes, as a server's own file has it: `work_mem = "64MB"`. `reason`: of the TOMLDecodeError."""
-    number = _LINE_OF_ERROR.search(reason)
-    line = text.split("\n")[int(number[1]) - 1] if number else ""
-    bare = _BARE_VALUE.fullmatch(line)
-    if bare is None:
-        return None
-    quoted = f"{bare[1]} = {toml_text(bare[2])}"
-    try:
-        parse_toml(quoted)
-    except tomllib.TOMLDecodeError:
-        return None
-    try:
-        parse_toml(line)
-    except tomllib.TOMLDecodeError:
-        return f"Texts, and values with a unit, stand in quotes: {redacted(quoted)}"
-    return None  # it is something else, as a key that stands twice
-
-
 def setting_name(key: str) -> str:
     """The name of a setting however it is spelt: `Work_Mem` is work_mem."""
     return key.lower()

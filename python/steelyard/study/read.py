@@ -10,7 +10,6 @@ import difflib
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, time
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from steelyard.study.change import (
     general_first,
     key_of,
     leave_overridden,
-    quoting_hint,
     setting_name,
     spelling_free,
     stated_names,
@@ -51,6 +49,7 @@ from steelyard.study.naming import (
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
+from steelyard.study.wrong_values import MISSING, message_of, quoting_hint
 
 
 def builtin_studies() -> dict[str, Path]:
@@ -263,10 +262,6 @@ def _location(file: Path, key: str, overrides: Sequence[str]) -> str:
     return "" if by_override or built_in else f"{file.name}: "
 
 
-_MISSING = {
-    "control": "Write [control]; with nothing beneath it is the newest PostgreSQL 18 as it comes.",
-    "arm": "Write [[arm]], and beneath it what it differs in.",
-}
 _NO_ARMS = ("arm", "tuple_type")
 _OF_SEVERAL_TYPES = (["options"], ["variables"])
 """Tables of the workload whose values are texts, numbers or switches."""
@@ -299,12 +294,8 @@ def _study_error(
             hint=f"Its keys are {inner}." if inner else f"Write {key} = {{ NAME = VALUE }}.",
         )
     if first["type"] == "missing":
-        return StudyError(f'{location}missing key: "{key}"', hint=_MISSING.get(key))
-    value = first["input"]
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "string_type" and isinstance(value, bool | int | float | date | time):
-        letters = value.text if isinstance(value, WrittenFloat) else toml_text(value)
-        message = f'it is a text: write it in quotes: "{letters}"'
+        return StudyError(f'{location}missing key: "{key}"', hint=MISSING.get(key))
+    value, message = first["input"], message_of(first)
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(
         f'{location}invalid value for "{key}": {message[0].lower()}{message[1:]}',

@@ -8,7 +8,7 @@ locales and libraries differ between versions and machines: these are left out, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.account import Account
@@ -88,6 +88,24 @@ def _mistyped(build: Build, account: Account, settings: dict[str, str]) -> Itera
         mistyped = _judged(name, value, words[1], hint[1].rstrip(".") if hint else "", types)
         if mistyped is not None:
             yield mistyped
+
+
+def line_instead(
+    build: Build, account: Account, settings: Mapping[str, str], output: str
+) -> str | None:
+    """What to write in place of a typed setting that a build refused: the value that was surely
+    meant, else what the server says of such values. `output`: of the build."""
+    words, hint = _WORDS.search(output), _HINT.search(output)
+    parameter = _PARAMETER.search(words[1]) if words is not None else None
+    name = parameter[1].lower() if parameter is not None else ""
+    if words is None or name not in settings:
+        return None
+    advice = hint[1].rstrip(".") if hint else ""
+    types = setting_types(build, account)
+    mistyped = _judged(name, settings[name], words[1], advice, types)
+    if mistyped is not None and mistyped.line is not None:
+        return f"Perhaps you meant {mistyped.line}."
+    return f"{advice}." if advice else None
 
 
 def _judged(

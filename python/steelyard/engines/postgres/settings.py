@@ -156,7 +156,9 @@ def refuse_slot_settings(settings: Settings) -> None:
         if name.lower() in SLOT_SETTINGS:
             raise EngineError(
                 f'setting "{name}" cannot be set by an arm: it belongs to the slot',
-                hint="Everything but the treatment belongs to the slot and is redrawn every epoch.",
+                hint="Where its data are is a key of an arm: --set arm.directory=/mnt/fast"
+                if name.lower() == "data_directory"
+                else "Everything but the treatment belongs to the slot and is redrawn every epoch.",
             )
 
 
@@ -176,12 +178,45 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     unknown = _UNKNOWN.search(output)
     if unknown is None:
         why = reason(output) or f"it ended with status {status}"
-        raise ServerError(f"{name} refuses the settings: {why}", detail=quoted(output) or None)
+        raise ServerError(
+            f"{name} refuses the settings: {why}",
+            detail=quoted(output) or None,
+            hint=_instead(build, account, settings, output),
+        )
     raise UsageError(
         f'unrecognized setting: "{unknown[1]}"',
         detail=f"{name}: {unknown[0]}",
         hint=nearest_hint(unknown[1], setting_types(build, account)),
     )
+
+
+_UNCHANGEABLE = re.compile(r'parameter "(\w+)" cannot be changed')
+_BY_INITDB = (
+    "initdb decides it: weigh two clusters of yours as they stand, steelyard weigh addresses"
+)
+_WHEN_BUILT = (
+    "It was decided when the server was compiled: steelyard weigh builds --control DIR --arm DIR"
+)
+_OTHERWISE = {
+    "data_checksums": "Checksums are a key of an arm: --set arm.checksums=off",
+    "wal_segment_size": _BY_INITDB,
+    "server_version": "A version is a key of an arm: --set arm.version=17",
+    "server_version_num": "A version is a key of an arm: --set arm.version=17",
+    **dict.fromkeys(
+        ("block_size", "debug_assertions", "segment_size", "wal_block_size"), _WHEN_BUILT
+    ),
+}
+"""What no server lets one set → how it is weighed."""
+
+
+def _instead(build: Build, account: Account, settings: Settings, output: str) -> str | None:
+    """What to type in place of a setting that a build refused."""
+    from steelyard.engines.postgres.mistyped import line_instead
+
+    fixed = _UNCHANGEABLE.search(output)
+    if fixed is not None:
+        return _OTHERWISE.get(fixed[1], "No server lets one set it: leave it out.")
+    return line_instead(build, account, settings, output)
 
 
 def accepts(build: Build, account: Account, settings: Settings) -> bool:
