@@ -51,6 +51,27 @@ def test_what_a_server_computes_from_a_declared_setting_is_derived(
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("name", "reported"),
+    [
+        ("default_transaction_isolation", "transaction_isolation"),
+        ("default_transaction_read_only", "transaction_read_only"),
+        ("default_transaction_deferrable", "transaction_deferrable"),
+        ("archive_mode", "archive_command"),
+    ],
+)
+def test_what_is_reported_by_another_name_too_follows_from_what_is_set(
+    name: str, reported: str
+) -> None:
+    control, arm = {name: "a", reported: "a"}, {name: "b", reported: "b"}
+    differences = compare(control, arm, {name}, SETTING_RULES)
+    assert [each for each, *_ in differences.derived] == [reported]
+    assert differences.undeclared == []
+    for declared in ({"jit"}, {"default_transaction_other"}):
+        alone = compare({reported: "a"}, {reported: "b"}, declared, SETTING_RULES)
+        assert [each for each, *_ in alone.undeclared] == [reported]
+
+
 def test_the_two_bundled_versions_come_from_one_builder() -> None:
     newer, older = (find_postgres(build).identity for build in ("bundle-18", "bundle-16"))
     assert newer.version != older.version

@@ -122,6 +122,7 @@ SETTING_RULES = SettingRules(
     # Seen by starting 16.14 and 18.4 with another shared_buffers and max_connections; the formulas
     # are in src/backend/utils/misc/guc_tables.c and the *_shmem_buffers functions of the SLRUs.
     derived={
+        "archive_command": frozenset({"archive_mode"}),  # "(disabled)" without
         "commit_timestamp_buffers": frozenset({"shared_buffers"}),
         "huge_pages_status": frozenset({"huge_pages", "shared_buffers"}),
         "io_max_concurrency": frozenset({"shared_buffers", "max_connections"}),
@@ -131,6 +132,11 @@ SETTING_RULES = SettingRules(
         "subtransaction_buffers": frozenset({"shared_buffers"}),
         "transaction_buffers": frozenset({"shared_buffers"}),
         "wal_buffers": frozenset({"shared_buffers"}),
+        # What a session's transactions begin with.
+        **{
+            f"transaction_{each}": frozenset({f"default_transaction_{each}"})
+            for each in ("deferrable", "isolation", "read_only")
+        },
     },
     of_other_clients={
         "listen_addresses": "where a server listens besides is no matter to clients of its socket: "
