@@ -105,7 +105,10 @@ def test_a_variable_that_is_typed_keeps_its_letters(minimal: Path, typed: str) -
         ("cycles=3", 'Perhaps you meant "turns.cycles" or "budget.cycles".'),
         ("arm.memory=2GB", 'Perhaps you meant "memory".'),
         ("workload.epochs=8", 'Perhaps you meant "budget.epochs".'),
-        ("work_mem=64MB", "A setting of the server is settings.work_mem."),
+        (
+            "work_mem=64MB",
+            "A setting of the arm is arm.settings.work_mem; of all arms, settings.work_mem.",
+        ),
         ("arm.work_mem=64MB", "A setting of the server is arm.settings.work_mem."),
         ("arm.other.settings.jit=off", 'Write [[arm]] before each arm, and name = "other" beneath'),
         ("budgets.epochs=8", 'Perhaps you meant "budget".'),

@@ -322,6 +322,8 @@ def _unknown_key(path: tuple[int | str, ...], value: object, key: str, location:
         hint = f'Write [[arm]] before each arm, and name = "{old}" beneath it.'
     elif of_an_arm or (len(path) == 1 and not isinstance(value, dict)):
         hint = f"A setting of the server is {key.removesuffix(old)}settings.{old}."
+        if len(path) == 1:
+            hint = f"A setting of the arm is arm.settings.{old}; of all arms, settings.{old}."
     return StudyError(
         f'{location}unrecognized key: "{key}"',
         detail=f"Accepted here: {', '.join(accepted)}." if accepted else None,
