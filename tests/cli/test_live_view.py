@@ -194,6 +194,22 @@ def test_the_view_fits_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(view, PlainView)
 
 
+@pytest.mark.parametrize(
+    ("epochs", "words"),
+    [
+        (4, "no verdict: it needs 8 epochs (--set budget.epochs=8)"),
+        (7, "no verdict: it needs 8 epochs (--set budget.epochs=8)"),
+        (8, "one look after epoch 8"),
+    ],
+)
+def test_epochs_that_are_too_few_for_a_verdict_are_said_before_they_are_measured(
+    epochs: int, words: str
+) -> None:
+    stream = io.StringIO()
+    PlainView(stream).plan(PLAN.model_copy(update={"epochs": epochs, "look": None}))
+    assert words in stream.getvalue()
+
+
 def play_turns(view: Progress) -> None:
     view.plan(TURNS)
     for arm, left in (("off", 1286.4), ("on", 1161.0)):

@@ -282,3 +282,20 @@ def test_so_many_epochs_of_executions_are_not_left_beside_a_longer_budget(
     command = ["steelyard", "weigh", study, *counted]
     longer = pasted(with_budget(shlex.join([*command, *epochs]), "7m"))
     assert longer == [*command, *(epochs if stay else []), "--budget", "7m"]
+
+
+@pytest.mark.parametrize(("epochs", "stay"), [(2, False), (7, False), (8, True), (40, True)])
+def test_epochs_that_are_too_few_for_a_verdict_are_not_what_comes_next(
+    epochs: int, stay: bool
+) -> None:
+    """Longer ones would be too few again."""
+    pinned = ["--set", f"budget.epochs={epochs}"]
+    longer = pasted(with_budget(shlex.join(["steelyard", "weigh", "checksums", *pinned]), "7m"))
+    assert longer == [
+        "steelyard",
+        "weigh",
+        "checksums",
+        *(pinned if stay else []),
+        "--budget",
+        "7m",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -95,3 +96,23 @@ def test_of_a_folder_that_has_records_below_it_one_of_them_is_named(
     assert detail in str(refused.detail)
     assert f"{len(records)} record" in str(refused.hint)
     assert str(refused.hint).endswith(f": {tmp_path / records[0]}")
+
+
+def test_a_study_that_was_edited_after_its_weighing_is_said(
+    app: typer.Typer, tmp_path: Path
+) -> None:
+    directory = unpack("aa", tmp_path)
+    plan = json.loads((directory / "plan.json").read_text())
+    study = directory / "study.toml"
+    digest = hashlib.sha256(study.read_bytes()).hexdigest()
+    (directory / "plan.json").write_text(json.dumps({**plan, "study_sha256": digest}))
+    same = CliRunner().invoke(app, [str(directory), "--rejudge", "--json"])
+    assert json.loads(same.stdout)["same"]
+    assert "edited" not in CliRunner().invoke(app, [str(directory)]).stderr
+    study.write_text(f"{study.read_text()}# by hand\n")
+    said = json.loads(CliRunner().invoke(app, [str(directory), "--rejudge", "--json"]).stdout)
+    assert [each["key"] for each in said["differences"]] == ["study.toml (edited)"]
+    noted = CliRunner().invoke(app, [str(directory)]).stderr
+    assert "note: study.toml was edited after the weighing" in noted
+    assert f"steelyard weigh {study}" in noted
+    assert "verdict.json is not" not in noted

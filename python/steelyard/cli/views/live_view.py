@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.cli.terminal import console, redraws
 from steelyard.cli.views.interval_chart import column, interval_chart, percent_scale
 from steelyard.cli.views.progress_lines import (
@@ -24,6 +25,7 @@ from steelyard.cli.views.progress_lines import (
     time_left_text,
     turn_line,
     turn_time_left_text,
+    verdict_epochs_text,
     verdict_line,
 )
 from steelyard.model.secrets.redaction import redacted
@@ -261,8 +263,10 @@ class LiveView:
         """Until a planned look nothing is decided, and the view says so."""
         done = len(self._readings)
         ahead = [look for look in self._plan.decision_epochs if look > done] if self._plan else []
-        if not ahead or (self._plan and self._plan.open_ended):
+        if self._plan is None or not ahead or self._plan.open_ended:
             return ""
+        if self._plan.epochs < FEWEST_FOR_VERDICT:
+            return verdict_epochs_text(self._plan)
         return f"no verdict before epoch {ahead[0]}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.model.threat import Threat
 from steelyard.model.units import (
     NS_PER_S,
@@ -59,9 +60,12 @@ def epoch_text(n: int, plan: Plan | None) -> str:
 
 
 def verdict_epochs_text(plan: Plan) -> str:
-    """When a verdict may fall: `"looks after epoch 8 and 12"`."""
+    """When a verdict may fall: `"looks after epoch 8 and 12"`; or that none will."""
     if plan.open_ended:
         return "a look after every epoch"
+    if plan.epochs < FEWEST_FOR_VERDICT:
+        fewest = FEWEST_FOR_VERDICT
+        return f"no verdict: it needs {fewest} epochs (--set budget.epochs={fewest})"
     if plan.look:
         return f"looks after epoch {plan.look} and {plan.epochs}"
     return f"one look after epoch {plan.epochs}"

@@ -10,9 +10,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from steelyard.analysis.decision.looks import FEWEST_FOR_VERDICT
 from steelyard.evaluation.rule import FailCondition
 from steelyard.model.errors import SteelyardError
-from steelyard.model.units import NS_PER_S, counted, format_bytes, format_duration
+from steelyard.model.units import (
+    NS_PER_S,
+    counted,
+    format_bytes,
+    format_duration,
+    whole_number,
+)
 from steelyard.record.contrast import ContrastLine
 from steelyard.record.environment import MachineFacts
 from steelyard.record.verdict import Verdict
@@ -239,19 +246,29 @@ def with_budget(command: str, budget: str, options: Sequence[str] = ()) -> str:
         return ""
     # What --set says of a length counts more than --budget; of epochs of executions a time says how
     # many there are.
-    replaced = _LENGTHS | {"budget.epochs"} if _is_counted(arguments) else _LENGTHS
+    by_executions = _is_counted(arguments)
     retained: list[str] = []
     while arguments:
         option, joined, value = arguments[0].partition("=")
         count = 1 if joined or option not in _VALUED else 2
         words, arguments = arguments[:count], arguments[count:]
-        is_replaced = option == "--set" and key_of(value if joined else words[-1]) in replaced
+        change = value if joined else words[-1]
+        is_replaced = option == "--set" and (
+            key_of(change) in _LENGTHS
+            or (key_of(change) == "budget.epochs" and (by_executions or _are_too_few(change)))
+        )
         if option not in ("--budget", "--seed") and not is_replaced:
             retained += words
     if retained[:2] != ["steelyard", "weigh"]:
         return ""
     further = [option for option in options if option not in retained]
     return shlex.join([*retained, "--budget", budget, *further])
+
+
+def _are_too_few(change: str) -> bool:
+    """Whether so many epochs give no verdict, however long they are."""
+    epochs = whole_number(change.partition("=")[2].strip())
+    return epochs is not None and epochs < FEWEST_FOR_VERDICT
 
 
 def _is_counted(command: Sequence[str]) -> bool:

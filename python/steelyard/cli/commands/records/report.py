@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from steelyard.record.record import Record
     from steelyard.record.verdict import Verdict
     from steelyard.verdict.rejudge import VerdictDifference
+
+
+EDITED = "study.toml (edited)"
+"""In place of a key of the verdict."""
 
 
 def register(app: typer.Typer) -> None:
@@ -84,6 +89,14 @@ def _note_what_does_not_follow(record: Record, lines: RecordLines) -> None:
     except SteelyardError as reason:
         typer.echo(f"note: verdict.json could not be judged again: {reason.primary}", err=True)
         return
+    if differences and differences[0].key == EDITED:
+        typer.echo(
+            "note: study.toml was edited after the weighing: what it says of arms and work is not "
+            "what was measured. To weigh that: steelyard weigh "
+            f"{shlex.quote(str(record.directory / 'study.toml'))}",
+            err=True,
+        )
+        differences = differences[1:]
     if differences:
         typer.echo(
             f"note: verdict.json is not what its measurements give: {differences[0].key} and "
@@ -103,7 +116,19 @@ def _judged_again(
     whole = read_recorded(record, lines)
     with damage_named():
         judged = rejudge(whole)
-    return judged, differences(recorded, judged)
+    return judged, [*_edited(record), *differences(recorded, judged)]
+
+
+def _edited(record: Record) -> list[VerdictDifference]:
+    """Where study.toml is not the one that was weighed: what it says of arms and work is not what
+    was measured. Records of earlier versions do not tell."""
+    from steelyard.record.reader import read_plan
+    from steelyard.record.record import STUDY_FILE
+    from steelyard.telemetry.environment import file_sha256
+    from steelyard.verdict.rejudge import VerdictDifference
+
+    weighed, now = read_plan(record).study_sha256, file_sha256(record.directory / STUDY_FILE)
+    return [] if weighed in ("", now) else [VerdictDifference(EDITED, weighed, now)]
 
 
 def _rejudge(record: Record, as_json: bool) -> None:
