@@ -132,6 +132,7 @@ def test_a_newer_format_is_a_clear_error(kept: Unpack) -> None:
     with pytest.raises(RecordError, match="made by a newer Steelyard") as caught:
         read(directory)
     assert f"reads formats up to {FORMAT}" in str(caught.value.detail)
+    assert "or a later one" in (caught.value.hint or "")
 
 
 def test_a_key_that_is_wrong_is_named_with_its_file(kept: Unpack) -> None:

@@ -99,6 +99,8 @@ class Record:
                 f'record was made by a newer Steelyard: "{directory}"',
                 detail=f"Its format is {record_format}; this Steelyard reads formats up to "
                 f"{FORMAT}.",
+                hint="Read it with the version that made it, or a later one: "
+                "uvx steelyard@latest report DIR",
             )
         return record
 

@@ -128,9 +128,10 @@ THREAT_WORDS: dict[ThreatKind, ThreatWords] = {
         "give more clients (--set workload.clients=), or a smaller --pace",
     ),
     ThreatKind.LITTLES_LAW: ThreatWords(
-        "latencies do not fill the time under load (or overfill it): the driver held the "
-        "clients up, or counts are wrong",
-        "use fewer clients; if it persists, report it with the record",
+        "latencies do not fill the time under load (or overfill it): transactions that failed, "
+        "which have none, took it, the driver held the clients up, or counts are wrong",
+        "where transactions failed, look at their errors first; use fewer clients; if it persists "
+        "without errors, report it with the record",
     ),
     ThreatKind.CPU_DISAGREES: ThreatWords(
         "processor time per transaction moved otherwise than throughput: work was left to the "
