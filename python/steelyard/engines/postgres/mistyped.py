@@ -1,4 +1,5 @@
-"""Refuses what a user mistyped in a configuration file that he named, with the line to write.
+"""Refuses settings that a build does not take, before any data is loaded, with what to type; and
+what a user mistyped in a configuration file that he named, with the line to write.
 
 Numbers, their units and switches are the same in every build: what one refuses of them no server
 ever ran with. So is a name a slip away from one of PostgreSQL's. Other names, words of a list,
@@ -12,14 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from steelyard.engines.account import Account
+from steelyard.engines.engine import Settings
 from steelyard.engines.intake import ServerSettings
 from steelyard.engines.postgres.builds.build import Build, answer_of
-from steelyard.engines.postgres.settings import setting_types
-from steelyard.model.errors import UsageError
+from steelyard.engines.postgres.life.server import quoted, reason
+from steelyard.engines.postgres.settings import refuse_slot_settings, setting_types
+from steelyard.model.errors import ServerError, UsageError, nearest_hint
 
 _WORDS = re.compile(r"\bFATAL:  (.*)")
 _HINT = re.compile(r"\bHINT:  (.*)")
 _PARAMETER = re.compile(r'\bparameter "([^"]+)"')
+_UNKNOWN_NAME = re.compile(r'unrecognized configuration parameter "(.*)"')
 _UNKNOWN = re.compile(r"unrecognized configuration parameter")
 _NO_VALUE = re.compile(r'(invalid value for parameter "[^"]+"): "')
 """Of the text itself: a check by the build or the machine writes the number without quotes."""
@@ -90,7 +94,59 @@ def _mistyped(build: Build, account: Account, settings: dict[str, str]) -> Itera
             yield mistyped
 
 
-def line_instead(
+def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
+    """Raise the error that the server would report at its start; `name` names the server in it.
+
+    `postgres -C` reads its command line as a starting server does and needs no data directory.
+    What depends on the machine (memory, other settings) is only found at the start.
+    """
+    refuse_slot_settings(settings)
+    status, output = answer_of(build, account, "server_version", settings)
+    if status == 0:
+        return
+    unknown = _UNKNOWN_NAME.search(output)
+    if unknown is None:
+        why = reason(output) or f"it ended with status {status}"
+        raise ServerError(
+            f"{name} refuses the settings: {why}",
+            detail=quoted(output) or None,
+            hint=_instead(build, account, settings, output),
+        )
+    raise UsageError(
+        f'unrecognized setting: "{unknown[1]}"',
+        detail=f"{name}: {unknown[0]}",
+        hint=nearest_hint(unknown[1], setting_types(build, account)),
+    )
+
+
+_UNCHANGEABLE = re.compile(r'parameter "(\w+)" cannot be changed')
+_BY_INITDB = (
+    "initdb decides it: weigh two clusters of yours as they stand, steelyard weigh addresses"
+)
+_WHEN_BUILT = (
+    "It was decided when the server was compiled: steelyard weigh builds --control DIR --arm DIR"
+)
+_OTHERWISE = {
+    "data_checksums": "Checksums are a key of an arm: --set arm.checksums=off",
+    "wal_segment_size": _BY_INITDB,
+    "server_version": "A version is a key of an arm: --set arm.version=17",
+    "server_version_num": "A version is a key of an arm: --set arm.version=17",
+    **dict.fromkeys(
+        ("block_size", "debug_assertions", "segment_size", "wal_block_size"), _WHEN_BUILT
+    ),
+}
+"""What no server lets one set → how it is weighed."""
+
+
+def _instead(build: Build, account: Account, settings: Settings, output: str) -> str | None:
+    """What to type in place of a setting that a build refused."""
+    fixed = _UNCHANGEABLE.search(output)
+    if fixed is not None:
+        return _OTHERWISE.get(fixed[1], "No server lets one set it: leave it out.")
+    return _line_instead(build, account, settings, output)
+
+
+def _line_instead(
     build: Build, account: Account, settings: Mapping[str, str], output: str
 ) -> str | None:
     """What to write in place of a typed setting that a build refused: the value that was surely

@@ -37,13 +37,9 @@ from steelyard.engines.postgres.life.data_directory import make_cluster
 from steelyard.engines.postgres.life.primary import Primary
 from steelyard.engines.postgres.life.server import serving_pid
 from steelyard.engines.postgres.loopback import listening
+from steelyard.engines.postgres.mistyped import validate_settings
 from steelyard.engines.postgres.pooler import KEEPS_STATEMENTS, version_of
-from steelyard.engines.postgres.settings import (
-    BULK_SETTINGS,
-    SETTING_RULES,
-    memory_need,
-    validate_settings,
-)
+from steelyard.engines.postgres.settings import BULK_SETTINGS, SETTING_RULES, memory_need
 from steelyard.engines.postgres.sql.checkpoints import (
     CHECKPOINT_LOG_SETTINGS,
     cycle_of,

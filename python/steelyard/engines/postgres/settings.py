@@ -1,8 +1,7 @@
-"""Lists the settings that are no treatment, and validates settings before any data is loaded."""
+"""Lists the settings that are no treatment, and asks a build what it makes of others."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal, cast
 
 from steelyard.engines.account import Account
@@ -10,9 +9,9 @@ from steelyard.engines.capabilities.memory import MemoryNeed
 from steelyard.engines.differences import SettingRules, Switch
 from steelyard.engines.engine import Settings
 from steelyard.engines.postgres.builds.build import Build, answer_of
-from steelyard.engines.postgres.life.server import quoted, reason
+from steelyard.engines.postgres.life.server import quoted
 from steelyard.engines.programs import run
-from steelyard.model.errors import EngineError, ServerError, UsageError, nearest_hint
+from steelyard.model.errors import EngineError, ServerError
 
 SLOT_SETTINGS = frozenset(
     {"config_file", "data_directory", "external_pid_file", "hba_file", "hosts_file"}
@@ -166,63 +165,6 @@ def refuse_slot_settings(settings: Settings) -> None:
                 if name.lower() == "data_directory"
                 else "Everything but the treatment belongs to the slot and is redrawn every epoch.",
             )
-
-
-_UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
-
-
-def validate_settings(name: str, build: Build, account: Account, settings: Settings) -> None:
-    """Raise the error that the server would report at its start; `name` names the server in it.
-
-    `postgres -C` reads its command line as a starting server does and needs no data directory.
-    What depends on the machine (memory, other settings) is only found at the start.
-    """
-    refuse_slot_settings(settings)
-    status, output = answer_of(build, account, "server_version", settings)
-    if status == 0:
-        return
-    unknown = _UNKNOWN.search(output)
-    if unknown is None:
-        why = reason(output) or f"it ended with status {status}"
-        raise ServerError(
-            f"{name} refuses the settings: {why}",
-            detail=quoted(output) or None,
-            hint=_instead(build, account, settings, output),
-        )
-    raise UsageError(
-        f'unrecognized setting: "{unknown[1]}"',
-        detail=f"{name}: {unknown[0]}",
-        hint=nearest_hint(unknown[1], setting_types(build, account)),
-    )
-
-
-_UNCHANGEABLE = re.compile(r'parameter "(\w+)" cannot be changed')
-_BY_INITDB = (
-    "initdb decides it: weigh two clusters of yours as they stand, steelyard weigh addresses"
-)
-_WHEN_BUILT = (
-    "It was decided when the server was compiled: steelyard weigh builds --control DIR --arm DIR"
-)
-_OTHERWISE = {
-    "data_checksums": "Checksums are a key of an arm: --set arm.checksums=off",
-    "wal_segment_size": _BY_INITDB,
-    "server_version": "A version is a key of an arm: --set arm.version=17",
-    "server_version_num": "A version is a key of an arm: --set arm.version=17",
-    **dict.fromkeys(
-        ("block_size", "debug_assertions", "segment_size", "wal_block_size"), _WHEN_BUILT
-    ),
-}
-"""What no server lets one set → how it is weighed."""
-
-
-def _instead(build: Build, account: Account, settings: Settings, output: str) -> str | None:
-    """What to type in place of a setting that a build refused."""
-    from steelyard.engines.postgres.mistyped import line_instead
-
-    fixed = _UNCHANGEABLE.search(output)
-    if fixed is not None:
-        return _OTHERWISE.get(fixed[1], "No server lets one set it: leave it out.")
-    return line_instead(build, account, settings, output)
 
 
 def accepts(build: Build, account: Account, settings: Settings) -> bool:
