@@ -56,8 +56,6 @@ def idle_of(
         ({"log_statement_sample_rate": "0.1"}, {}, "log_min_duration_sample is -1 ms", ""),
         ({"parallel_tuple_cost": "0"}, {"max_parallel_workers_per_gather": "0"},
          "max_parallel_workers_per_gather is 0", ""),
-        ({"max_parallel_workers_per_gather": "4"}, {"max_parallel_workers": "0"},
-         "max_parallel_workers is 0", ""),
         ({"synchronous_commit": "local"}, {}, "synchronous_standby_names is empty",
          "steelyard weigh replication"),
         ({"synchronous_commit": "remote_apply"}, {}, "synchronous_standby_names is empty", ""),
@@ -85,6 +83,8 @@ def test_what_does_nothing_while_another_setting_is_off_has_no_effect(
         ({"archive_timeout": "1min"}, {}, {}),  # acts without an archive, too
         ({"io_workers": "8"}, {}, {}),
         ({"max_parallel_workers_per_gather": "4"}, {}, {}),
+        # Plans are parallel without a worker as well.
+        ({"max_parallel_workers_per_gather": "4"}, {"max_parallel_workers": "0"}, {}),
         ({"synchronous_commit": "off"}, {}, {}),
         ({"synchronous_commit": "local"}, {}, {"synchronous_commit": "off"}),
         ({"wal_compression": "pglz"}, {"full_page_writes": "off"}, {}),  # images for hint bits

@@ -89,9 +89,6 @@ SWITCHES = {
         ("parallel_setup_cost", "parallel_tuple_cost", "parallel_leader_participation"),
         Switch("max_parallel_workers_per_gather", "0", "max_parallel_workers_per_gather=2"),
     ),
-    "max_parallel_workers_per_gather": Switch(
-        "max_parallel_workers", "0", "max_parallel_workers=8"
-    ),
     "synchronous_commit": _STANDBYS,
 }
 """Server Configuration in the documentation of PostgreSQL says of each what it needs. The time of
