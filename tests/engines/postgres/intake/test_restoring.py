@@ -254,6 +254,22 @@ def test_what_is_left_out_is_listed_by_name_and_beyond_a_thousand_counted(
     )
 
 
+def test_owners_and_our_role_stay_and_what_is_beside_them_is_restored(
+    server: RestoreServer, tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(
+        "ALTER ROLE postgres NOLOGIN PASSWORD 'S3cret';\nALTER ROLE postgres RENAME TO root;\n"
+        "CREATE TABLE t (a int);\nALTER TABLE t ADD COLUMN b int DEFAULT 5, OWNER TO nobody;\n"
+        "INSERT INTO t VALUES (1);\n"
+    )
+    restored = server.restore(dump)
+    assert [note.what for note in restored.neutralised] == ["ALTER ROLE postgres"]
+    assert server.rows("SELECT t.*, tableowner FROM t, pg_tables WHERE tablename = 't'") == [
+        (1, 5, "postgres")
+    ]
+
+
 OF_PG_DUMP = "-- PostgreSQL database dump"
 
 

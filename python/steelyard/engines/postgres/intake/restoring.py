@@ -38,6 +38,7 @@ from steelyard.engines.postgres.intake.dumps.lexer import (
 from steelyard.engines.postgres.intake.dumps.rules import (
     created_database,
     enters_database,
+    executed_text,
     is_harmless,
     is_left_out,
     left_out,
@@ -283,7 +284,7 @@ class _Restore:
         if guarded:
             self._session.execute(b"SAVEPOINT steelyard_dump")
         try:
-            self._session.execute(statement.text)
+            self._session.execute(executed_text(statement))
         except StatementError as error:
             if guarded:
                 self._session.execute(b"ROLLBACK TO steelyard_dump")

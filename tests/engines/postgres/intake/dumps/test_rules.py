@@ -7,7 +7,7 @@ import io
 import pytest
 
 from steelyard.engines.postgres.intake.dumps.lexer import DumpLexer, SqlStatement
-from steelyard.engines.postgres.intake.dumps.rules import is_left_out, left_out
+from steelyard.engines.postgres.intake.dumps.rules import executed_text, is_left_out, left_out
 
 ARGUMENTS = """(
 \t'version', '190000'::integer,
@@ -83,4 +83,68 @@ def test_settings_of_roles_are_left_out_by_name(text: str, what: str) -> None:
     ],
 )
 def test_what_sets_nothing_for_sessions_of_a_role_is_executed(text: str) -> None:
+    assert not is_left_out(statement(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "executed"),
+    [
+        ("ALTER TABLE t ADD COLUMN b int, OWNER TO app;", "ALTER TABLE t ADD COLUMN b int"),
+        ('ALTER TABLE t SET (fillfactor = 70), OWNER TO "my "" app"', None),
+        ("alter table t alter c set storage main,\n\towner to app ;\n", None),
+    ],
+)
+def test_an_owner_among_other_changes_takes_none_of_them_with_it(
+    text: str, executed: str | None
+) -> None:
+    several = statement(text)
+    assert not is_left_out(several)
+    assert executed_text(several).decode() == executed or executed is None
+    assert "owner" not in executed_text(several).decode().lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER TABLE public.t OWNER TO app;",
+        'ALTER FUNCTION f(a int, b text) OWNER TO "my app";',
+        'ALTER VIEW v OWNER TO "my "" app";',
+        "ALTER TABLE IF EXISTS ONLY t OWNER TO app",
+        "REASSIGN OWNED BY app TO other;",
+    ],
+)
+def test_an_owner_by_itself_is_left_out(text: str) -> None:
+    assert is_left_out(statement(text))
+    assert left_out(statement(text)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER ROLE postgres WITH NOSUPERUSER LOGIN PASSWORD 'S3cret';",
+        'ALTER USER "postgres" NOLOGIN;',
+        "alter role postgres\nrename to root;",
+        "ALTER ROLE CURRENT_USER CONNECTION LIMIT 0;",
+        "DROP ROLE IF EXISTS postgres;",
+    ],
+)
+def test_what_a_dump_changes_of_our_own_role_is_left_out_and_said(text: str) -> None:
+    note = left_out(statement(text))
+    assert is_left_out(statement(text))
+    assert note is not None
+    assert note.what.upper() in {"ALTER ROLE POSTGRES", "ALTER USER POSTGRES", "DROP ROLE POSTGRES"}
+    assert "S3cret" not in repr(note)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ALTER ROLE postgres_app NOLOGIN;",
+        "ALTER USER MAPPING FOR postgres SERVER s OPTIONS (SET user 'u');",
+        'ALTER ROLE "Postgres" NOLOGIN;',
+        "CREATE ROLE postgres SUPERUSER;",
+        "COMMENT ON ROLE postgres IS 'ALTER ROLE postgres';",
+    ],
+)
+def test_what_is_about_another_role_is_executed(text: str) -> None:
     assert not is_left_out(statement(text))

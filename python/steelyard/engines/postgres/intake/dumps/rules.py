@@ -10,12 +10,14 @@ import re
 
 from steelyard.engines.intake import Neutralised
 from steelyard.engines.postgres.intake.dumps.lexer import PsqlCommand, SqlStatement
+from steelyard.engines.postgres.life.data_directory import SUPERUSER
 
 _SILENTLY = (
     # Owners, rights and tablespaces: always (own-data.md). The database itself is made already.
     ("GRANT",),
     ("REVOKE",),
     ("ALTER", "DEFAULT", "PRIVILEGES"),
+    ("REASSIGN", "OWNED"),
     ("SET", "SESSION", "AUTHORIZATION"),
     ("RESET", "SESSION", "AUTHORIZATION"),
     ("SET", "ROLE"),
@@ -48,6 +50,12 @@ _AND_SAID = {
 _CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
 _CREATED = re.compile(rb'(?is)\s*CREATE\s+DATABASE\s+(?:"((?:[^"]|"")+)"|(\w+))')
 _IN_A_DATABASE = ("IN", "DATABASE")
+_NEW_OWNER = ("OWNER", "TO")
+_LAST_ACTION = re.compile(rb'(?is)(?<=,)\s*OWNER\s+TO\s+(?:"(?:[^"]|"")+"|[^\s";,]+)\s*;?\s*\Z')
+_OUR_ROLE = re.compile(
+    rf"(?is)\s*(?:ALTER|DROP)\s+(?:ROLE|USER)\s+(?:IF\s+EXISTS\s+)?"
+    rf"(?:{SUPERUSER}\b(?![$])|(?-i:\"{SUPERUSER}\")|(?:CURRENT|SESSION)_(?:USER|ROLE)\b)".encode()
+)
 _NAMED = re.compile(
     rb'(?is)\s*(CREATE\s+(?:PUBLICATION|SUBSCRIPTION|TABLESPACE)\s+(?:"[^"]{1,63}"|\w{1,63})'
     rb"|ALTER\s+SYSTEM\s+(?:RE)?SET\s+[\w.]{1,63}"
@@ -93,8 +101,24 @@ def is_left_out(statement: SqlStatement) -> bool:
         or _restores_statistics(statement)
         or _settings_in_a_database(statement)
         or _settings_of_a_role(statement)
-        or (statement.begins("ALTER") and statement.words[-3:-1] == ("OWNER", "TO"))
+        or _changes_our_role(statement)
+        or (_ends_with_owner(statement) and _LAST_ACTION.search(statement.text) is None)
     )
+
+
+def executed_text(statement: SqlStatement) -> bytes:
+    """The text of a statement without an owner that is the last one of several changes."""
+    if not _ends_with_owner(statement):
+        return statement.text
+    match = _LAST_ACTION.search(statement.text)
+    return statement.text if match is None else statement.text[: match.start() - 1]
+
+
+def _ends_with_owner(statement: SqlStatement) -> bool:
+    words = statement.words
+    while words[-2:] == ('"', '"'):  # of a name with a quote in it
+        words = words[:-1]
+    return statement.begins("ALTER") and words[-3:-1] == _NEW_OWNER
 
 
 def _restores_statistics(statement: SqlStatement) -> bool:
@@ -111,7 +135,11 @@ def left_out(statement: SqlStatement) -> Neutralised | None:
         reason = _AND_SAID["ALTER", "DATABASE"]
     elif _settings_of_a_role(statement):
         reason = _OF_ROLES
-    if reason is None or statement.words[-3:-1] == ("OWNER", "TO"):
+    elif _changes_our_role(statement):
+        return Neutralised(
+            f"{' '.join(statement.words[:2])} {SUPERUSER}", "the weighing and its scripts run as it"
+        )
+    if reason is None or _ends_with_owner(statement):
         return None
     match = _NAMED.match(statement.text)
     text = match[1].decode(errors="replace") if match else " ".join(statement.words[:2])
@@ -126,6 +154,13 @@ def _settings_in_a_database(statement: SqlStatement) -> bool:
 def _settings_of_a_role(statement: SqlStatement) -> bool:
     """Whether SET or RESET follows the name of the role, which U& may stand before."""
     return _alters_a_role(statement) and not {"SET", "RESET"}.isdisjoint(statement.words[3:5])
+
+
+def _changes_our_role(statement: SqlStatement) -> bool:
+    """Whether it may take the login, or more, of the role that we restore and weigh as."""
+    return statement.words[:1] in (("ALTER",), ("DROP",)) and (
+        _OUR_ROLE.match(statement.text) is not None
+    )
 
 
 def _alters_a_role(statement: SqlStatement) -> bool:
