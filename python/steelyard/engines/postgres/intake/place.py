@@ -16,7 +16,12 @@ from steelyard.engines.intake import DataPlace
 from steelyard.engines.local.owned_files import opened_below, text_below
 from steelyard.engines.postgres.intake.configuration_file import ConfigurationReader
 from steelyard.engines.postgres.intake.contents import contents, require_tablespaces
-from steelyard.engines.postgres.intake.dumps.format import HINT_OTHER_PRODUCTS, recognise
+from steelyard.engines.postgres.intake.dumps.format import recognise
+from steelyard.engines.postgres.intake.dumps.other_files import (
+    HINT_OTHER_PRODUCTS,
+    packed_base,
+    unpacking_backup,
+)
 from steelyard.engines.postgres.intake.manifest import Manifest
 from steelyard.engines.postgres.life.configuration_text import MAIN
 from steelyard.engines.postgres.life.data_directory import (
@@ -42,8 +47,13 @@ _RESTORE = {
     "WAL-G": "wal-g backup-fetch DIR NAME",
 }
 """How what a program of BACKUP_PROGRAMS writes becomes a data directory."""
-_OF_OTHERS = ("ibdata1", "@.json", "*-schema-create.sql*")
-"""In a data directory of MySQL or MariaDB, and in dumps of MySQL Shell and mydumper."""
+_OF_OTHERS = (
+    *("ibdata1*", "mysql.ibd*", "aria_log_control", "xtrabackup_checkpoints*"),
+    *("@.json", "*-schema-create.sql*"),
+)
+"""In a data directory of MySQL or MariaDB and what xtrabackup makes of it, and in dumps of MySQL
+Shell and mydumper."""
+_DUMPS = ("*.sql", "*.dump", "*.backup", "*.sql.gz", "*.dump.gz", "*/toc.dat")
 _CHANGED_LATER = frozenset(
     {
         *("postgresql.auto.conf", "standby.signal", "recovery.signal"),
@@ -117,7 +127,7 @@ def _directory(path: Path) -> DataPlace:
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
             detail=_unpacked(path) or 'A data directory has a file "PG_VERSION".',
-            hint=_elsewhere(path),
+            hint=_unpacking(path) or _elsewhere(path),
         )
     major = _major(path)
     pid = serving_pid(path)
@@ -190,7 +200,7 @@ def _elsewhere(path: Path) -> str | None:
     homes = [home for level in ("*", "*/*") for home in sorted(path.glob(f"{level}/PG_VERSION"))]
     below = [home.parent for home in homes if os.path.lexists(home.parent / "global")]
     if not below:
-        below = list(_configured(path))
+        below = list(_configured(path)) or list(_dumps_in(path))
     if not below:
         return None
     options = [f"--from {shlex.quote(str(home))}" for home in below[:_MOST_SUGGESTED]]
@@ -211,15 +221,27 @@ def _configured(path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
+def _dumps_in(path: Path) -> Iterator[Path]:
+    """What a directory holds that may be dumps, by their names."""
+    for pattern in _DUMPS:
+        for file in sorted(path.glob(pattern)):
+            if file.is_file():
+                yield file.parent if file.name == "toc.dat" else file
+
+
 def _dump(path: Path) -> DataPlace:
     recognise(path)
     return _place(path, "dump", None)
 
 
+def _unpacking(path: Path) -> str | None:
+    base = packed_base(path)
+    return None if base is None else f"Unpack it into a directory: {unpacking_backup(base)}"
+
+
 def _unpacked(path: Path) -> str:
-    for name in ("base.tar", "base.tar.gz", "base.tar.zst", "base.tar.lz4"):
-        if (path / name).is_file():
-            return f"It holds {name}: unpack it into a directory, and pg_wal.tar into its pg_wal."
+    if (base := packed_base(path)) is not None:
+        return f"It holds {base.name}: a base backup in tar format is unpacked first."
     if (path / "map.dat").is_file() and (path / "databases").is_dir():
         return (  # pg_dumpall -Fc and the like, since 19
             "It is a dump of all databases: name the one that is to be weighed, --from "

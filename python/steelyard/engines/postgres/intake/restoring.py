@@ -28,7 +28,7 @@ from steelyard.engines.postgres.intake.dumps.format import (
     opened,
     recognise,
 )
-from steelyard.engines.postgres.intake.dumps.hints import restore_hint
+from steelyard.engines.postgres.intake.dumps.hints import is_no_sql, restore_hint
 from steelyard.engines.postgres.intake.dumps.lexer import (
     DumpLexer,
     PsqlCommand,
@@ -65,6 +65,14 @@ _QUOTE = re.compile(rb"['$]")
 _LOGIN_TRIGGERS = (
     b"SELECT pg_catalog.quote_ident(evtname) FROM pg_catalog.pg_event_trigger"
     b" WHERE evtevent = 'login' AND evtenabled <> 'D' ORDER BY 1"
+)
+_ANYTHING = (  # FirstNormalObjectId: those below are initdb's
+    b"SELECT 1 WHERE EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid >= 16384)"
+    b" OR EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid >= 16384)"
+    b" OR EXISTS (SELECT FROM pg_catalog.pg_type WHERE oid >= 16384)"
+    b" OR EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE oid >= 16384)"
+    b" OR EXISTS (SELECT FROM pg_catalog.pg_extension WHERE oid >= 16384)"
+    b" OR EXISTS (SELECT FROM pg_catalog.pg_largeobject_metadata)"
 )
 _SHUT = "it needs a foreign table or dblink, and no restore reaches another server"
 _HINT_SHUT = (
@@ -154,9 +162,11 @@ class _Restore:
         self._unlisted = 0  # statements left out beyond these
         self._roles: list[str] = []
         self._empty = True  # nothing was made yet
+        self._is_sql = False  # a statement of it was understood
         self._tables = DumpedTables()
         self._ways_out = WaysOut(session)
         self._unfinished = False  # whether it ends within a transaction of its own
+        self._made = True  # whether anything is in the copy
         self._database = ""
         self.login_triggers: list[str] = []
         """What it holds that is executed at every login."""
@@ -179,6 +189,7 @@ class _Restore:
                     self._statement(part)
             self._unfinished = self._session.in_transaction
             self._ways_out.open_again()
+            self._made = bool(self._session.rows(_ANYTHING))
             for (name,) in self._session.rows(_LOGIN_TRIGGERS):
                 self.login_triggers.append(printable(name.decode(errors="replace")))
         except psycopg.Error as error:
@@ -214,6 +225,11 @@ class _Restore:
             )
         if self._lexer.cut_off or self._unfinished:
             doubts.append("the end of the dump is missing: it may have been cut off")
+        if not self._made:
+            doubts.append(
+                "the dump makes nothing: the database is empty, as of pg_dump --statistics-only, "
+                "of roles alone, or where its transaction is rolled back"
+            )
         if self._lexer.is_of_pg_dump:
             doubts += self._tables.doubts()
         return Restored(tuple(notes), tuple(doubts), self._database)
@@ -252,6 +268,7 @@ class _Restore:
             raise UsageError(
                 f"line {statement.line}: {error.primary}", detail=error.detail
             ) from error
+        self._is_sql = True
         self._lexer.standard_strings = self._session.standard_strings
         encoding = self._session.client_encoding
         if encoding in _BACKSLASHES:
@@ -328,8 +345,10 @@ class _Restore:
         beginning = " ".join(_QUOTE.split(statement.text)[0].decode(errors="replace").split())
         cut = len(beginning) > _SHOWN or _QUOTE.search(statement.text)
         where = f"Line {statement.line}: " if self._dump.format is DumpFormat.PLAIN else "In: "
-        parts = [error.detail, f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"]
-        detail = "\n".join(part for part in parts if part)
+        shown = f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"
+        if not self._is_sql and is_no_sql(statement, error):
+            shown = f"Line {statement.line} begins with no SQL."  # whatever it is: it may be secret
+        detail = "\n".join(part for part in (error.detail, shown) if part)
         if is_shut(error):
             return ServerError(_SHUT, detail=detail, hint=_HINT_SHUT)
         hint = restore_hint(

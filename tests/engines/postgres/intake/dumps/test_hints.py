@@ -59,7 +59,46 @@ def test_an_error_of_syntax_is_no_message_of_pg_dump(
 ) -> None:
     with pytest.raises(ServerError, match="syntax error") as refused:
         restore(server, tmp_path, text)
-    assert refused.value.hint is None
+    assert "message of pg_dump" not in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("id,name\n1,S3cret\n", False),
+        ("FOO=S3cret\n", False),
+        ("CREATE TABLE t (a integr S3cret key);", True),
+        ("SELECT 1;\nfoo S3cret;", True),
+    ],
+)
+def test_what_is_no_sql_at_all_is_not_quoted(
+    server: RestoreServer, tmp_path: Path, text: str, shown: bool
+) -> None:
+    with pytest.raises(ServerError, match="syntax error") as refused:
+        restore(server, tmp_path, text)
+    assert ("S3cret" in str(refused.value.detail)) == shown
+    if not shown:
+        assert "pg_dump -Fc -f FILE DATABASE" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_said"),
+    [
+        ("BEGIN;\nCREATE TABLE t (a int);\nROLLBACK;", True),
+        ("CREATE ROLE app;\nGRANT app TO postgres;", True),
+        ("SELECT * FROM pg_catalog.pg_restore_relation_stats('relname', 't');", True),
+        ("CREATE FUNCTION f() RETURNS int RETURN 1;", False),
+        ("CREATE SCHEMA app;", False),
+        ("SELECT pg_catalog.lo_create('16400');", False),
+    ],
+)
+def test_a_dump_that_makes_nothing_is_doubted(
+    server: RestoreServer, tmp_path: Path, text: str, is_said: bool
+) -> None:
+    dump = tmp_path / "dump.sql"
+    dump.write_text(text)
+    doubts = server.restore(dump).doubts
+    assert [doubt.startswith("the dump makes nothing") for doubt in doubts] == [True] * is_said
 
 
 @pytest.mark.parametrize(
@@ -90,3 +129,20 @@ def test_a_user_mapping_that_is_there_twice_is_an_error(
     text = f"CREATE FOREIGN DATA WRAPPER w;\nCREATE SERVER s FOREIGN DATA WRAPPER w;\n{mapping * 2}"
     with pytest.raises(ServerError, match="already exists"):
         restore(server, tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("content", "typed"),
+    [
+        (b"PGDMP\x01\x10\x00\x04\x08\x01\x01", "copy it again"),
+        (b"PGDMP\x01\x63\x00\x04\x08\x01\x01", "Install the pg_restore of the pg_dump"),
+    ],
+)
+def test_an_archive_that_was_cut_off_is_told_from_one_of_a_later_version(
+    server: RestoreServer, tmp_path: Path, content: bytes, typed: str
+) -> None:
+    dump = tmp_path / "shop.dump"
+    dump.write_bytes(content)
+    with pytest.raises(ServerError) as refused:
+        server.restore(dump)
+    assert typed in str(refused.value.hint)

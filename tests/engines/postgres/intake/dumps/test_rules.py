@@ -140,6 +140,7 @@ def test_what_a_dump_changes_of_our_own_role_is_left_out_and_said(text: str) -> 
     "text",
     [
         "ALTER ROLE postgres_app NOLOGIN;",
+        "ALTER ROLE postgres WITH SUPERUSER LOGIN PASSWORD 'NOLOGIN';",
         "ALTER USER MAPPING FOR postgres SERVER s OPTIONS (SET user 'u');",
         'ALTER ROLE "Postgres" NOLOGIN;',
         "CREATE ROLE postgres SUPERUSER;",

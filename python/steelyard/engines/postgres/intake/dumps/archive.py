@@ -38,6 +38,10 @@ RESERVE_BYTES = 256 << 20
 """What stays free on the disk."""
 STEP_BYTES = 64 << 20
 """Between two looks at it."""
+_DAMAGED = re.compile(
+    r"could not (?:read from input file|open input file|close data file|uncompress data|find block)"
+    r"|unexpected end of file|unexpected data offset|did not find magic string|corrupt"
+)
 
 
 class MeteredFile:
@@ -122,7 +126,7 @@ def _started(
         )
         script = cast("io.BufferedReader", process.stdout)
         try:
-            if script.peek(1) or process.wait() == 0 or _hint(_words(messages)) is None:
+            if script.peek(1) or process.wait() == 0 or not _needs_other(_words(messages)):
                 return process
         except BaseException:
             process.kill()
@@ -211,13 +215,22 @@ def _copy(content: BinaryIO, target: IO[bytes], directory: Path) -> None:
     target.flush()
 
 
+def _needs_other(messages: str) -> bool:
+    """Whether this pg_restore cannot read the archive, and another one may."""
+    known = r"unsupported version|does not support compression|not supported in this"
+    return re.search(known, messages) is not None
+
+
 def _hint(messages: str) -> str | None:
-    """What to do where this pg_restore cannot read the archive."""
-    if re.search(
-        r"unsupported version|does not support compression|not supported in this", messages
-    ):
+    """What to do where the archive cannot be read."""
+    if _needs_other(messages):
         return (
             "Install the pg_restore of the pg_dump that wrote it (Debian: postgresql-client), or "
             "write the dump again: pg_dump -Fc -Z gzip -f FILE DATABASE"
+        )
+    if _DAMAGED.search(messages):
+        return (
+            "It was cut off, or changed on its way, as FTP in text mode does: copy it again, or "
+            "write the dump again: pg_dump -Fc -f FILE DATABASE"
         )
     return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import re
 import shlex
 import stat
 import zlib
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from steelyard.engines.postgres.intake.dumps.lexer import DumpLexer, PsqlCommand
+from steelyard.engines.postgres.intake.dumps.other_files import refuse_others, unpacking_backup
 from steelyard.engines.postgres.intake.dumps.rules import enters_database, makes_contents
 from steelyard.model.errors import EngineError, UsageError
 
@@ -35,29 +35,6 @@ _OTHERS = {
 """What unpacks a file whose name follows, whatever its suffix."""
 _SUFFIXES = (".gz", ".tgz", ".zst", ".lz4", ".bz2", ".xz", ".zip")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-HINT_OTHER_PRODUCTS = (
-    "Data of PostgreSQL alone are taken in; other servers are weighed with workloads that are "
-    "loaded into them: `steelyard studies` lists whose."
-)
-_NO_DUMPS = (
-    (
-        re.compile(
-            rb"-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)-----|age-encryption\.org/|Salted__"
-        ),
-        "it is encrypted",
-        "Decrypt it, and name the file that comes of it.",
-    ),
-    (
-        # mysqldump, mydumper, mariadb-dump, mysqlpump, Adminer. HeidiSQL's are of PostgreSQL, too.
-        re.compile(
-            rb"-- (?:MySQL|MariaDB) dump|/\*(?:!\d|M!)|-- phpMyAdmin SQL"
-            rb"|-- Dump created by MySQL|-- Adminer \S+ (?:MySQL|MariaDB)"
-        ),
-        "it is a dump of MySQL or MariaDB",
-        HINT_OTHER_PRODUCTS,
-    ),
-)
-"""How files begin that are no dumps of PostgreSQL, what they are, and what to type."""
 HINT_ONE_DATABASE = "Dump the one that is to be weighed: pg_dump -Fc -f FILE DATABASE"
 _TAR_MAGIC_AT = 257
 _HEAD_BYTES = 1 << 20
@@ -191,8 +168,7 @@ def _archive(path: Path, head: bytes) -> UsageError:
         what, target = "an archive", "data"
     typed = f"mkdir {target} && tar -xf {shlex.quote(str(path))} -C {target}"
     if target == "backup":
-        log = shlex.quote(str(path.parent / "pg_wal.tar"))
-        typed += f" && tar -xf {log} -C {target}/pg_wal"
+        typed = unpacking_backup(path)
     return UsageError(
         f'cannot take in "{path}": it is {what}',
         hint=f"Unpack it into a directory and name that by --from: {typed}",
@@ -221,9 +197,7 @@ def _require_text(path: Path, head: bytes, content: BinaryIO) -> int:
         )
     if not head.strip():
         raise UsageError(f"{refused}: it is empty")
-    for beginning, what, hint in _NO_DUMPS:
-        if beginning.match(head.lstrip()):
-            raise UsageError(f'cannot take in "{path}": {what}', hint=hint)
+    refuse_others(path, head)
     if b"PostgreSQL database cluster dump" in head[:512]:
         raise UsageError(
             f'cannot take in "{path}": it is a dump of all databases',

@@ -27,6 +27,7 @@ _COLLATION = (
     "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
 )
 _KNOWN = (
+    (re.compile(r"could not create locale "), _COLLATION),
     (re.compile(r'invalid value for parameter "default_table_access_method"'), _ACCESS_METHOD),
     (re.compile(r'access method ".*" does not exist'), _ACCESS_METHOD),
     (
@@ -41,6 +42,26 @@ _HINT_MESSAGE = (
     "or dump anew with -f FILE and without 2>&1."
 )
 
+_WORDS_OF_SQL = frozenset(
+    {
+        *("ALTER", "ANALYZE", "BEGIN", "COMMENT", "COMMIT", "COPY", "CREATE", "DELETE", "DO"),
+        *("DROP", "GRANT", "INSERT", "LOCK", "REFRESH", "RESET", "REVOKE", "SELECT", "SET"),
+        *("START", "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH"),
+    }
+)
+_HINT_NO_SQL = (
+    "Name what pg_dump wrote: pg_dump -Fc -f FILE DATABASE. Lines of other programs before its SQL "
+    "are removed first."
+)
+
+
+def is_no_sql(statement: SqlStatement, error: StatementError) -> bool:
+    """Whether what was refused does not look like a statement at all, nor is a message of pg_dump:
+    a table in CSV, a configuration, a list of anything."""
+    if error.sqlstate != "42601" or _MESSAGE.match(statement.text):
+        return False
+    return not (statement.words and statement.words[0] in _WORDS_OF_SQL)
+
 
 def restore_hint(
     statement: SqlStatement,
@@ -53,6 +74,8 @@ def restore_hint(
     known = next((hint for fits, hint in _KNOWN if fits.match(error.primary)), None)
     if known is None and error.sqlstate == "42601" and _MESSAGE.match(statement.text):
         known = _HINT_MESSAGE
+    if known is None and is_no_sql(statement, error):
+        known = _HINT_NO_SQL
     if known is None and "extension" in error.primary and error.sqlstate in ("0A000", "58P01"):
         known = _EXTENSION
     words = f"{error.primary}\n{error.detail or ''}"

@@ -51,6 +51,7 @@ _CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n'
 _CREATED = re.compile(rb'(?is)\s*CREATE\s+DATABASE\s+(?:"((?:[^"]|"")+)"|(\w+))')
 _IN_A_DATABASE = ("IN", "DATABASE")
 _NEW_OWNER = ("OWNER", "TO")
+_TAKES_LOGIN = frozenset({"NOSUPERUSER", "NOLOGIN", "RENAME", "LIMIT", "UNTIL"})
 _LAST_ACTION = re.compile(rb'(?is)(?<=,)\s*OWNER\s+TO\s+(?:"(?:[^"]|"")+"|[^\s";,]+)\s*;?\s*\Z')
 _OUR_ROLE = re.compile(
     rf"(?is)\s*(?:ALTER|DROP)\s+(?:ROLE|USER)\s+(?:IF\s+EXISTS\s+)?"
@@ -157,10 +158,9 @@ def _settings_of_a_role(statement: SqlStatement) -> bool:
 
 
 def _changes_our_role(statement: SqlStatement) -> bool:
-    """Whether it may take the login, or more, of the role that we restore and weigh as."""
-    return statement.words[:1] in (("ALTER",), ("DROP",)) and (
-        _OUR_ROLE.match(statement.text) is not None
-    )
+    """Whether it takes the login, or more, of the role that we restore and weigh as."""
+    takes = statement.begins("DROP") or not _TAKES_LOGIN.isdisjoint(statement.words)
+    return takes and _OUR_ROLE.match(statement.text) is not None
 
 
 def _alters_a_role(statement: SqlStatement) -> bool:
