@@ -18,11 +18,14 @@ MISWRITTEN = [
     *(f"postgresql:/u:{T}@h/db", f"postgres:u:{T}@h/db?x=1", f"postgresql//u:{T}@h/db=1"),
     *(f"u:{T}@h/db", f"u:{T}/a@h/db", f"u:{T}=a@h/db", f"u:a {T}@h", f"u:{T}//h/db"),
     *(f"h:5432:d:u:{T}", f"*:*:*:*:{T}", f"db1.example:5432:*:repl:{T} x", f"u/{T}@//h:1521/x"),
+    *(f"//u:{T}@h/db", f"u/{T}@h:1521/x", f"u/{T}@h:5432", f"psql -h h -U u -W {T}"),
 ]
 NOT_UNDERSTOOD = [
     *(f"host=h user=u password {T}", f"host=h user=u password: {T}", f"host=h user=u:{T} pw"),
     *(f"Server=h;Uid=u;Pwd={{a {T}}};Database=d", f"Host=h;Password = a {T};Database=d"),
     *(f"host=h pwd {T}", f"host=h secret {T}", f"hoost=h my_token {T}", f"host=h passwd={{{T}"),
+    *(f"host=h pasword={T} user=u", f"host=h pas_word = 'a {T}'", f"h0st=h paswd={T}"),
+    *(f"postgresql://u@h/d?pasword={T}&sslmode=require", f"host=h authen={T}"),
 ]
 
 
@@ -62,6 +65,22 @@ def test_what_libpq_does_not_understand_is_shown_without_its_password(
     assert T not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("host=h pasword=a user=u", '"host=h pasword=…"'),
+        ("postgresql://h/d?sslmod=x", '"postgresql://h/d?sslmod=x"'),
+        ("host=h kee=a", '"host=h kee=…"'),
+        ("host=h port=1 a", '"host=h port=1 a"'),
+    ],
+)
+def test_which_word_is_not_known_is_shown(text: str, shown: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        connection_words(text)
+    assert shown in refused.value.primary
+    assert "invalid" in str(refused.value.detail) or "missing" in str(refused.value.detail)
+
+
 @given(st.sampled_from("abS3:/@ ="), st.text("abS3:/@ =.%", min_size=2, max_size=12))
 def test_no_password_of_a_user_at_a_host_is_shown(first: str, rest: str) -> None:
     text = f"u:Zq{first}{rest}qZ@h/db"
@@ -77,6 +96,7 @@ def test_no_password_of_a_user_at_a_host_is_shown(first: str, rest: str) -> None
         *("shop.dump", "dumps/2026-01-01/shop.dump", "dumps/day=2026-01-01/shop.dump", "./a=b"),
         *("/var/lib/postgresql/18/main", "~/a:b", "../a=b/c", "/backup/10:00:00/a@b", "a.b=c"),
         *("2026-11-27T10:00:00.log", "postgres/data", "host:5432", "a@b.dump"),
+        *("dumps/shop@2026.dump", "//backup/a@b.dump", "psql.dump", "pg_dump/a b@c"),
     ],
 )
 def test_a_path_that_is_not_there_stays_a_path(path: str) -> None:

@@ -14,6 +14,7 @@ from steelyard.engines.server_uri import ENCODED, hidden
 from steelyard.model.endpoint import Tls
 from steelyard.model.errors import UsageError
 from steelyard.model.secrets.redaction import is_secret_setting, redacted
+from steelyard.model.secrets.secret import is_secret
 
 USED = frozenset(
     {
@@ -70,8 +71,9 @@ def connection_words(target: str) -> dict[str, str]:
     try:
         return {word: str(value) for word, value in conninfo_to_dict(target).items()}
     except psycopg.Error as error:
-        quotable = without_secrets(target)
-        why = str(error).strip() if quotable == target else _NOT_QUOTED
+        quotable, why = without_secrets(target), str(error).strip()
+        if quotable != target and _NAMES_WORD.fullmatch(why) is None:
+            why = _NOT_QUOTED
         raise UsageError(
             f'invalid connection string: "{quotable}"', detail=why, hint=WELL_WRITTEN
         ) from None
@@ -100,12 +102,25 @@ def without_secrets(target: str) -> str:
     cannot be seen, so all that follows is left out."""
     if is_miswritten(target):
         return _BEHIND_FIRST.sub("…", target, count=1)
-    return redacted(_SECRET.sub(r"\1\2…", hidden(target)))
+    return _without_unknown(redacted(_SECRET.sub(r"\1\2…", hidden(target))))
+
+
+def _without_unknown(target: str) -> str:
+    """Without what is behind a word that libpq does not know, nor nearly any that carries no
+    secret: it may be a password, mistyped."""
+    import difflib
+
+    for match in _WORD_AT.finditer(target):
+        nearest = difflib.get_close_matches(match[1].lower(), _KNOWN_WORDS, 1, _ALIKE)
+        if not nearest or is_secret(nearest[0]):
+            return f"{target[: match.end()]}…"
+    return target
 
 
 def is_miswritten(text: str) -> bool:
     """Whether it is a URI or a line of .pgpass that was not written as libpq reads them, with what
-    may be a password: `postgresql:/u:p@h/d`, `u:p@h/d`, `h:5432:d:u:p`."""
+    may be a password: `postgresql:/u:p@h/d`, `u:p@h/d`, `h:5432:d:u:p`; or as other programs read
+    them: `//u:p@h/d`, `u/p@h:5432/d`, `psql -h h -U u`."""
     return _MISWRITTEN.match(text) is not None
 
 
@@ -122,12 +137,20 @@ WELL_WRITTEN = (
     "A connection string is written postgresql://USER@HOST/DATABASE, or "
     '"host=HOST user=USER dbname=DATABASE"; leave the password to PGPASSWORD.'
 )
+_KNOWN_WORDS = sorted(USED | SENT | WITHOUT_EFFECT | REFUSED.keys())
+_ALIKE = 0.75
+"""Of `hoost` and `host`."""
+_WORD_AT = re.compile(r"(?:^|[\s?&])([A-Za-z]\w*)\s*=(?=\s*[^\s…])")
+_NAMES_WORD = re.compile(r"invalid (?:connection option|URI query parameter:) \"[a-z_]{1,40}\"")
+"""What libpq says of a word alone: no value is in it."""
 _MISWRITTEN = re.compile(
-    r"(?!/|\.{1,2}/|~|[^\s:=]*://)(?:postgres(?:ql)?(?::|//)|\w+:/|[^=\s]*?:.*(?:@|//)"
+    r"//[^/\s:]*:[^/\s]*@|(?:psql|pg_\w+|mysql\w*)\s"
+    r"|[^/=:\s]+/[^/\s]+@[^/\s@]+:\d+(?:/|\Z)"
+    r"|(?!/|\.{1,2}/|~|[^\s:=]*://)(?:postgres(?:ql)?(?::|//)|\w+:/|[^=\s]*?:.*(?:@|//)"
     r"|[^/=\s]*?:(?:\d+|\*):.*:|[^/=:\s]+/.*@//)",
     re.IGNORECASE | re.DOTALL,
 )
-_BEHIND_FIRST = re.compile(r"(?<=[:/]).*", re.DOTALL)
+_BEHIND_FIRST = re.compile(r"(?<=[:/\s]).*", re.DOTALL)
 _SECRET = re.compile(
     r"((?:pass(?!file)|pwd|\bpw\b|secret|token|_key\b)\w*|\buser(?:name)?\s*=[^\s:=]*)([\s={:]).*",
     re.DOTALL | re.IGNORECASE,
