@@ -81,6 +81,10 @@ PROGRAMS = [
     *(f"ldapsearch -x -D cn=a -w {T}", f"docker login -u u -p {T} r", f"podman login r -p={T}"),
     *(f"openssl enc -d {o}pass:{T} -in x" for o in ("-pass ", "-passin ", "-passout=", "-pass '")),
     *(f"openssl enc -k {T} -in x", f"openssl enc -aes-256-cbc -K {T} -iv 0"),
+    *(f"mysqladmin -u root password {T}", f"mariadb-admin -pa old-password '{T} a'"),
+    *(f"7z x -so -p{T} a.7z", f"7za a -p'{T}' a.7z", f"unzip -P {T} -p a.zip", f"zip -P{T} a b"),
+    *(f"smbclient //h/s -U u%{T} -c get", f"lftp -u u,{T} -e get ftp://h", f"cqlsh -u u -p {T}"),
+    *(f"aws configure set aws_secret_access_key {T}", f"mc alias set s3 https://h AK {T} && ls"),
     *(f"sshpass -p '{T} a' ssh h", f"sshpass -p{T} ssh h", f"sshpass -v -p {T} ssh h"),
 ]
 COLONS = [
@@ -117,6 +121,9 @@ STATEMENTS = [
     f"SET my.password TO {T}",
     f"ALTER ROLE u SET my.api_token TO {T}",
     f"CREATE USER u IDENTIFIED BY {T}",
+    f"SET PASSWORD = 'a' REPLACE '{T}'",
+    f"set password for u@h = 'a' replace '{T}' retain current password",
+    f"INSERT INTO user (Host, authentication_string) VALUES ('%', '{T}')",
     f"CREATE DATABASE LINK l CONNECT TO u IDENTIFIED BY {T} USING 'x'",
     f"ALTER USER u IDENTIFIED BY VALUES 'S:{T}'",
     f"SELECT 1 FROM u WHERE password IN ('a', '{T}')",
@@ -201,6 +208,9 @@ SERVERS = [
     f"a bearer {T}{T}",
 ]
 HARMLESS = [
+    "unzip -p a.zip; 7z a -p a.7z; smbclient -U guest //h/s; lftp -u guest ftp://h; zip -r a b",
+    "mysqladmin shutdown; the password is asked for; aws configure set region eu-west-1",
+    "SELECT zip, city FROM addresses; SET password_encryption = 'md5'; SELECT replace(a, 'b', 'c')",
     "A basic benchmark of joins",
     "basic understanding, basic characteristics, BASIC INTERNATIONALIZATION",
     "the bearer of this certificate-of-authenticity",

@@ -51,7 +51,7 @@ _IDENTIFIED = re.compile(
     re.IGNORECASE,
 )
 _REPLACED = re.compile(rf"\breplace\b{GAP}(?=['\"])", re.IGNORECASE)
-_ANY_IDENTIFIED = re.compile(r"\bidentified\b", re.IGNORECASE)
+_ANY_IDENTIFIED = re.compile(r"\b(?:identified|set\s{1,9}password)\b", re.IGNORECASE)
 _ACCOUNT = re.compile(
     r"\b(?:(?:create|alter)\s{1,9}(?:public\s{1,9})?(?:user|role|database\s{1,9}link)|grant)\b",
     re.IGNORECASE,
@@ -69,11 +69,26 @@ _QUOTED_WORD = rf"(?!{LEFT_OUT})(?(quote)(?:(?!(?P=quote))[^\n])+|[^\s'\"]+)"
 """Up to the quote that closes it, else a word without quotes."""
 _SSHPASS = re.compile(rf"(\bsshpass\s{{1,9}}(?:-v\s{{1,9}})?-p\s?{_QUOTE}){_QUOTED_WORD}")
 _OPENSSL = re.compile(rf"(\s-pass(?:in|out)?[\s=]{{1,9}}{_QUOTE}pass:){_QUOTED_WORD}")
+_MYSQLADMIN = re.compile(
+    rf"(\b(?:mysql|mariadb-)admin\b[^\n|&;]{{0,300}}?\s(?:old-)?password\s{{1,9}}{_QUOTE})"
+    rf"{_QUOTED_WORD}"
+)
+_STORED = re.compile(
+    rf"(\bconfigure\s{{1,9}}set\s{{1,9}}[\w.-]{{0,60}}(?:secret_access_key|session_token)\s{{1,9}}"
+    rf"{_QUOTE}){_QUOTED_WORD}"
+)
+"""Of the AWS command line."""
+_ALIAS = re.compile(
+    rf"(\bmc\s{{1,9}}(?:alias\s{{1,9}}set|config\s{{1,9}}host\s{{1,9}}add)\s{{1,9}}[^\s-]\S{{0,60}}"
+    rf"\s{{1,9}}\S{{1,200}}\s{{1,9}}[^\s'\"]{{1,200}}\s{{1,9}}{_QUOTE}){_QUOTED_WORD}"
+)
+"""Of MinIO's client: name, address, user, password."""
 _PROGRAM = re.compile(
     r"(?:(?<![\w./-])|(?<=bin/)|(?<=\./))(?:"
     r"(?P<mysql>mysql(?:dump|admin|import|check|show|slap|pump|sh|binlog|_upgrade)?"
     r"|mariadb(?:-[a-z]{1,9})?|(?:maria|xtra)backup)"
-    r"|(?P<mongo>my(?:dumper|loader)|mongo[a-z]{0,7})|(?P<redis>redis-(?:cli|benchmark))"
+    r"|(?P<mongo>my(?:dumper|loader)|mongo[a-z]{0,7}|cqlsh)|(?P<packer>7z[ar]?)|(?P<zip>(?:un)?zip)"
+    r"|(?P<smb>smbclient)|(?P<lftp>lftp)|(?P<redis>redis-(?:cli|benchmark))"
     r"|(?P<sqlcmd>sqlcmd|osql|tsql|(?:free)?bcp)|(?P<ldap>ldap[a-z]{3,9})|(?P<openssl>openssl)"
     r"|(?P<login>(?:docker|podman)\s[^\n|&]{0,40}?\blogin))(?=\s)|\b(?P<curl>curl)\b"
 )
@@ -85,6 +100,10 @@ _OPTIONS = {
         # Behind other letters of its word, but for those that take a value; and no port.
         ("mysql", r"-[ABCEGHKLNQUVWXbcfgijknoqstvx]{0,8}p(?![\d.]{1,15}:\d|\s)", ""),
         ("mongo", r"-p[ \t]{0,9}(?![-\s])", ""),
+        ("packer", r"-p(?![-\s])", ""),
+        ("zip", r"-P[ \t]{0,9}(?![-\s])", ""),
+        ("smb", r"(?:-U|--user)[\s=]{0,9}", r"[^\s%'\"]{1,100}%"),
+        ("lftp", r"(?:-u|--user)[\s=]{0,9}", r"[^\s,'\"]{1,100},"),
         ("redis", r"-a[ \t]{1,9}(?![-\s])", ""),
         ("sqlcmd", r"-P[ \t]{0,9}(?![-\s])", ""),
         ("ldap", r"-w[ \t]{0,9}(?![-\s])", ""),
@@ -307,7 +326,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("://",), _without_access),
     (("jdbc:oracle",), _replacing(_ORACLE, "@")),
     (("sp_",), _without_arguments),
-    (("identified",), _without_passwords_of_accounts),
+    (("identified", "password"), _without_passwords_of_accounts),
     (("value", "select", "="), without_listed_rows),
     (("values",), without_aliased_rows),
     (("insert", "replace"), without_positional_rows),
@@ -327,10 +346,14 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (
         (
             *("mysql", "maria", "xtra", "mydump", "myload", "mongo", "redis-", "sqlcmd", "osql"),
-            *("tsql", "bcp", "ldap", "openssl", "docker", "podman", "curl"),
+            *("tsql", "bcp", "ldap", "openssl", "docker", "podman", "curl", "cqlsh", "7z", "zip"),
+            *("smbclient", "lftp"),
         ),
         _without_options,
     ),
+    (("admin",), _replacing(_MYSQLADMIN)),
+    (("configure",), _replacing(_STORED)),
+    (("mc",), _replacing(_ALIAS)),
     (("bearer",), _replacing(_BEARER)),
     (("basic",), lambda text: _BASIC.sub(_without_basic, text)),
     (("scram-sha-256$",), _replacing(_SCRAM)),

@@ -34,7 +34,7 @@ _HINTS = (
         "verify",
         "rds_set_external",
     ),
-    "openrowset",
+    *("openrowset", "cqlsh", "7z", "zip ", "smbclient", "lftp", "mc alias", "mc config"),
     *(
         "insert",
         "replace",

@@ -58,7 +58,7 @@ class Secret:
 
 _CARRIES = re.compile(
     r"passw|passphrase|passcode|secret|credential|conninfo|connstr|connectionstring"
-    r"|apikey|accesskey|privatekey|authkey|encryptionkey|accountkey|signingkey|sharedkey"
+    r"|authenticationstring|apikey|accesskey|privatekey|authkey|encryptionkey|accountkey|signingkey|sharedkey"
 )
 _WORDS = frozenset(
     {"pwd", "pass", "pw", "dsn", "bearer", "token", "tokens", "jwt", "cookie", "cred", "creds"}
