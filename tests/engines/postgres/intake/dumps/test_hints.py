@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,10 @@ def restore(server: RestoreServer, tmp_path: Path, text: str) -> list[str]:
         ("CREATE TABLE t (a int) TABLESPACE fast;", "leave TABLESPACE and its name out"),
         (LOGIN.format(RAISES, "login"), 'ALTER EVENT TRIGGER "no entry" DISABLE'),
         ("CREATE TABLE app.t (a int);", "dump the whole database"),
+        ("CREATE TABLE t (a int);\nCOPY t FROM '/no/t.csv';", "name a dump of that: pg_dump -Fc"),
+        ("CREATE TABLE t (a int);\nCREATE TABLE t (a int);", "may hold two dumps"),
+        ("CREATE TABLE t (a int, CONSTRAINT c NOTHING NULL a);", "--set control.version=VERSION"),
+        ("CREATE COLLATION c (provider = libc, locale = 'xx_XX.utf8');", "locale -a lists them"),
     ],
 )
 def test_a_refused_dump_says_what_helps(
@@ -129,6 +134,19 @@ def test_a_user_mapping_that_is_there_twice_is_an_error(
     text = f"CREATE FOREIGN DATA WRAPPER w;\nCREATE SERVER s FOREIGN DATA WRAPPER w;\n{mapping * 2}"
     with pytest.raises(ServerError, match="already exists"):
         restore(server, tmp_path, text)
+
+
+@pytest.mark.parametrize(("packed", "typed"), [(False, ": cat {} | sed"), (True, ": gzip -dc {}")])
+def test_texts_in_another_encoding_are_rewritten_from_the_file_as_it_is(
+    server: RestoreServer, tmp_path: Path, packed: bool, typed: str
+) -> None:
+    text = b"SET client_encoding = 'SQL_ASCII';\nCREATE TABLE t (a text);\n-- a\n"
+    text += b"INSERT INTO t VALUES ('caf\xe9');\n"
+    dump = tmp_path / "dump.sql"
+    dump.write_bytes(gzip.compress(text) if packed else text)
+    with pytest.raises(ServerError) as refused:
+        server.restore(dump)
+    assert typed.format(dump) in str(refused.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from steelyard.model.identity import Identity
 
 _NOT_THERE = frozenset(("42P01", "42704", "42883", "3F000"))
 """Undefined table, object, function and schema (Appendix A)."""
+_THERE_ALREADY = frozenset(("42P07", "42710", "42723"))
+"""Duplicate table, object and function."""
 _ACCESS_METHOD = (
     "A table access method of an extension, which this build lacks. Of pg_dump 15 and later "
     "--no-table-access-method makes ordinary tables of these: pg_dump --no-table-access-method "
@@ -26,7 +28,12 @@ _COLLATION = (
     "A collation of the C library is there where its locale is on this machine: "
     "locale -a lists them, sudo locale-gen NAME makes one (Debian)."
 )
+_OTHER_FILE = (
+    "It names a file beside the dump, and no statement of psql is obeyed (\\copy): restore it on a "
+    "server of yours, and name a dump of that: pg_dump -Fc -f FILE DATABASE"
+)
 _KNOWN = (
+    (re.compile(r'could not (?:open|stat) file ".*"(?: for (?:reading|writing))?:'), _OTHER_FILE),
     (re.compile(r"could not create locale "), _COLLATION),
     (re.compile(r'invalid value for parameter "default_table_access_method"'), _ACCESS_METHOD),
     (re.compile(r'access method ".*" does not exist'), _ACCESS_METHOD),
@@ -93,10 +100,35 @@ def restore_hint(
         )
     if error.sqlstate in ("22021", "22P05"):
         written = f"client_encoding = '{client_encoding}'"
-        source = shlex.quote(str(dump.path))
-        text = f"cat {source}" if dump.format is DumpFormat.PLAIN else (f"pg_restore -f - {source}")
+        text = _as_sql(dump)
         return (
             "Its texts are in another encoding than it says. Name the right one, such as "
             f"LATIN1: {text} | sed \"s/{written}/client_encoding = 'LATIN1'/\" > new.sql"
+        )
+    return _hint_of_others(error, identity)
+
+
+def _as_sql(dump: Dump) -> str:
+    """What to type for the SQL of a dump; pg_restore unpacks no file that is compressed as a whole
+    (its own compression is within)."""
+    source = shlex.quote(str(dump.path))
+    if dump.format is DumpFormat.PLAIN:
+        return f"{'gzip -dc' if dump.compressed else 'cat'} {source}"
+    return (
+        f"gzip -dc {source} | pg_restore -f -" if dump.compressed else f"pg_restore -f - {source}"
+    )
+
+
+def _hint_of_others(error: StatementError, identity: Identity) -> str | None:
+    """What helps where the file is not what it was taken for."""
+    if error.sqlstate in _THERE_ALREADY:
+        return (
+            "It is made twice: the file may hold two dumps, one behind the other. Name one, or "
+            "remove the first: each ends in the line -- PostgreSQL database dump complete"
+        )
+    if error.sqlstate == "42601":
+        return (
+            f"A version later than PostgreSQL {identity.version} may have written it: name that, "
+            "--set control.version=VERSION --set arm.version=VERSION"
         )
     return None
