@@ -122,6 +122,7 @@ STATEMENTS = [
     f"ALTER ROLE u SET my.api_token TO {T}",
     f"CREATE USER u IDENTIFIED BY {T}",
     f"SET PASSWORD = 'a' REPLACE '{T}'",
+    f"CREATE SERVER s FOREIGN DATA WRAPPER w OPTIONS (a 'y', pswd '{T}')",
     f"set password for u@h = 'a' replace '{T}' retain current password",
     f"INSERT INTO user (Host, authentication_string) VALUES ('%', '{T}')",
     f"CREATE DATABASE LINK l CONNECT TO u IDENTIFIED BY {T} USING 'x'",

@@ -26,6 +26,9 @@ LISTED = [
     f"REPLACE INTO `u` (`id`, `password`) VALUES (1, '{T}')",
     "MERGE INTO u USING v ON u.id = v.id WHEN NOT MATCHED THEN INSERT (id, password) "
     f"VALUES (1, '{T}')",
+    f"INSERT INTO secrets (name, value) VALUES ('smtp', '{T}')",
+    f'INSERT INTO "app"."ApiKeys" ("name", "key") VALUES (1, \'{T}\')',
+    f"REPLACE INTO `tokens` (`user_id`, `value`) SELECT 1, '{T}'",
     f"UPDATE u SET (password, name) = ('{T}', 'a') WHERE id = 1",
     f"UPDATE u SET (password, name) = ROW('{T}', 'a')",
     f"UPDATE u SET (password, name) = (SELECT '{T}', 'a')",
@@ -85,6 +88,8 @@ HARMLESS = [
     "COPY t (id, name) FROM stdin;\n1\tbob\n\\.\n",
     "COPY users (id, name) FROM stdin;\n1\tbob\n\\.\n",
     "INSERT INTO t (id, name) SELECT 1, 'x' FROM u",
+    "INSERT INTO settings (name, value) VALUES ('color', 'red'); INSERT INTO t (key) VALUES ('a')",
+    "INSERT INTO tokens (user_id, kind) VALUES (1, 'x'); INSERT INTO sort_keys (key) VALUES ('a')",
     "MERGE INTO users u USING v ON u.id = v.id WHEN NOT MATCHED THEN INSERT (id) VALUES ('x')",
     "MERGE INTO users USING v ON 1 = 1 WHEN MATCHED THEN DELETE;\n"
     "MERGE INTO t USING users ON 1 = 1 WHEN NOT MATCHED THEN INSERT VALUES (1, 'x')",

@@ -61,7 +61,20 @@ _CARRIES = re.compile(
     r"|authenticationstring|apikey|accesskey|privatekey|authkey|encryptionkey|accountkey|signingkey|sharedkey"
 )
 _WORDS = frozenset(
-    {"pwd", "pass", "pw", "dsn", "bearer", "token", "tokens", "jwt", "cookie", "cred", "creds"}
+    {
+        "pwd",
+        "pswd",
+        "pass",
+        "pw",
+        "dsn",
+        "bearer",
+        "token",
+        "tokens",
+        "jwt",
+        "cookie",
+        "cred",
+        "creds",
+    }
 )
 _ENDS = re.compile(r"(?:token|pwd|pw|(?<!by)(?<!com)pass)$")
 _LAST = frozenset({"auth", "authorization", "sig", "signature", "salt", "pepper"})

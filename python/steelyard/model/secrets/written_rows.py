@@ -34,6 +34,11 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 """Columns in parentheses, and what stands for their values."""
+_INTO = re.compile(rf"\b(?:into|replace)\s{{1,20}}{_TABLE}{GAP}\Z", re.IGNORECASE)
+_NEAR_TABLE = 300
+_PLAIN_COLUMNS = frozenset(
+    re.findall(r"\w+", "body content contents data digest hash key plaintext raw val value")
+)
 _ROWS_IN = re.compile(rf"\({GAP}values\b(?=\s{{0,20}}(?:row\s{{0,9}})?\()", re.IGNORECASE)
 _ALIASED = re.compile(rf"{GAP}\){GAP}(?:as\b{GAP})?{_PART}{GAP}{_COLUMNS}", re.IGNORECASE)
 """Rows in parentheses, and what stands behind them where their columns are named there."""
@@ -114,13 +119,24 @@ def without_listed_rows(text: str) -> str:
     """The text without the literals of rows one of whose columns, which are named, is secret."""
 
     def values(match: re.Match[str]) -> tuple[str, int] | None:
-        if not _name_secrets(match["columns"].split(",")):
+        columns = match["columns"].split(",")
+        if not _name_secrets(columns) and not _is_value_of_secrets(text, match.start(), columns):
             return None
         if match["query"] or match["inner"]:
             return _without_selected(text, match.end())
         return without_literals(text, match.end())
 
     return replace_behind(_LISTED, text, values)
+
+
+def _is_value_of_secrets(text: str, at: int, columns: Iterable[str]) -> bool:
+    """Whether columns that are named there are of a table that is called by secrets, and one is
+    called by nothing: secrets (name, value)."""
+    if _PLAIN_COLUMNS.isdisjoint(column.strip(' \t\r\n"`[]').lower() for column in columns):
+        return False
+    table = _INTO.search(text[max(0, at - _NEAR_TABLE) : at])
+    name = "" if table is None else _own_name(table["table"])
+    return is_secret(name) and not is_perhaps_a_column(name)
 
 
 def without_aliased_rows(text: str) -> str:
