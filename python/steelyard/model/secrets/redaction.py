@@ -19,20 +19,8 @@ _MOST_PASSES = 8
 """Where a quote was taken out, another may begin elsewhere: nearly always the second pass, which
 finds nothing, is the last."""
 _HINTS = (
-    *(
-        "pass",
-        "pw",
-        "pswd",
-        "secret",
-        "token",
-        "key",
-        "cred",
-        "conn",
-        "command",
-        "dsn",
-        "jwt",
-        "cookie",
-    ),
+    *("pass", "pw", "pswd", "secret", "token", "key", "cred", "conn", "command", "dsn", "jwt"),
+    "cookie",
     *("auth", "sig", "://", "bearer", "basic ", "identified", "scram-", "jdbc:", "\\u00", "%"),
     *("salt", "pepper", "curl ", "row contains", "copy ", "line ", ": $1 = "),
     *("mysql", "maria", "xtrab", "mydump", "myload", "mongo", "redis-", "sqlcmd", "ldap"),

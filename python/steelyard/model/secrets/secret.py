@@ -58,22 +58,13 @@ class Secret:
 
 _CARRIES = re.compile(
     r"passw|passphrase|passcode|secret|credential|conninfo|connstr|connectionstring"
-    r"|authenticationstring|apikey|accesskey|privatekey|authkey|encryptionkey|accountkey|signingkey|sharedkey"
+    r"|authenticationstring"
+    r"|apikey|accesskey|privatekey|authkey|encryptionkey|accountkey|signingkey|sharedkey"
 )
 _WORDS = frozenset(
     {
-        "pwd",
-        "pswd",
-        "pass",
-        "pw",
-        "dsn",
-        "bearer",
-        "token",
-        "tokens",
-        "jwt",
-        "cookie",
-        "cred",
-        "creds",
+        *("pwd", "pswd", "pass", "pw", "dsn", "bearer", "token", "tokens", "jwt", "cookie"),
+        *("cred", "creds"),
     }
 )
 _ENDS = re.compile(r"(?:token|pwd|pw|(?<!by)(?<!com)pass)$")

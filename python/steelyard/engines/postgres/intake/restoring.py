@@ -166,7 +166,7 @@ class _Restore:
         self._tables = DumpedTables()
         self._ways_out = WaysOut(session)
         self._unfinished = False  # whether it ends within a transaction of its own
-        self._made = True  # whether anything is in the copy
+        self._holds_anything = True  # whether anything is in the copy
         self._database = ""
         self.login_triggers: list[str] = []
         """What it holds that is executed at every login."""
@@ -189,7 +189,7 @@ class _Restore:
                     self._statement(part)
             self._unfinished = self._session.in_transaction
             self._ways_out.open_again()
-            self._made = bool(self._session.rows(_ANYTHING))
+            self._holds_anything = bool(self._session.rows(_ANYTHING))
             for (name,) in self._session.rows(_LOGIN_TRIGGERS):
                 self.login_triggers.append(printable(name.decode(errors="replace")))
         except psycopg.Error as error:
@@ -225,7 +225,7 @@ class _Restore:
             )
         if self._lexer.cut_off or self._unfinished:
             doubts.append("the end of the dump is missing: it may have been cut off")
-        if not self._made:
+        if not self._holds_anything:
             doubts.append(
                 "the dump makes nothing: the database is empty, as of pg_dump --statistics-only, "
                 "of roles alone, or where its transaction is rolled back"
@@ -345,10 +345,12 @@ class _Restore:
         beginning = " ".join(_QUOTE.split(statement.text)[0].decode(errors="replace").split())
         cut = len(beginning) > _SHOWN or _QUOTE.search(statement.text)
         where = f"Line {statement.line}: " if self._dump.format is DumpFormat.PLAIN else "In: "
-        shown = f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"
+        excerpt = f"{where}{beginning[:_SHOWN]}{' …' if cut else ''}"
         if not self._is_sql and is_no_sql(statement, error):
-            shown = f"Line {statement.line} begins with no SQL."  # whatever it is: it may be secret
-        detail = "\n".join(part for part in (error.detail, shown) if part)
+            excerpt = (
+                f"Line {statement.line} begins with no SQL."  # whatever it is: it may be secret
+            )
+        detail = "\n".join(part for part in (error.detail, excerpt) if part)
         if is_shut(error):
             return ServerError(_SHUT, detail=detail, hint=_HINT_SHUT)
         hint = restore_hint(

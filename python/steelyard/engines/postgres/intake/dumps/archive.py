@@ -40,7 +40,7 @@ STEP_BYTES = 64 << 20
 """Between two looks at it."""
 _DAMAGED = re.compile(
     r"could not (?:read from input file|open input file|close data file|uncompress data|find block)"
-    r"|unexpected end of file|unexpected data offset|did not find magic string|corrupt"
+    r"|unexpected end of file|unexpected data offset|did not find magic string"
 )
 
 
