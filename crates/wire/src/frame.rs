@@ -63,6 +63,8 @@ pub enum Beginning<'a> {
     Open,
     /// A greeting of a MySQL server, which speaks first.
     Mysql,
+    /// Nothing that a server may begin with: its first line.
+    Foreign(String),
 }
 
 impl Beginning<'_> {
@@ -74,6 +76,16 @@ impl Beginning<'_> {
             return Some(Beginning::Mysql);
         }
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
+        // Words for people, of which a length of a message has no four letters.
+        if head[0] != b'E' && head.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+            let line = bytes
+                .split(|byte| is_no_letter(*byte) || *byte == b'\n')
+                .next()?;
+            let line = &line[..line.len().min(60)];
+            return Some(Beginning::Foreign(
+                line.trim_ascii().escape_ascii().to_string(),
+            ));
+        }
         if head[0] != b'E' || length <= LONGEST_KEPT {
             return None;
         }

@@ -122,6 +122,11 @@ impl Startup {
         match Beginning::of(rest).filter(|_| !self.authenticated) {
             Some(Beginning::Refusal(text)) => return Err(refused_plainly(text)),
             Some(Beginning::Mysql) => return Err(WireError::malformed("a greeting of MySQL")),
+            Some(Beginning::Foreign(line)) => {
+                let what =
+                    format!("\"{line}\", which is not PostgreSQL's protocol; check the port");
+                return Err(WireError::malformed(what));
+            }
             Some(Beginning::Open) => {
                 self.held = held;
                 return Ok(None);

@@ -207,6 +207,26 @@ fn a_mysql_server_is_named() {
 }
 
 #[test]
+fn what_is_no_postgresql_is_shown_and_said_to_be_none() {
+    for (bytes, line) in [
+        (
+            b"HTTP/1.1 400 Bad Request\r\n".as_slice(),
+            "HTTP/1.1 400 Bad Request",
+        ),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "SSH-2.0-OpenSSH_9.2"),
+        (b"-ERR unknown command\r\n", "-ERR unknown command"),
+    ] {
+        let error = Startup::new(credentials(None)).feed(bytes, &mut Vec::new());
+        let shown = error.unwrap_err().to_string();
+        assert!(shown.contains(&format!("\"{line}\", which is not PostgreSQL's protocol")));
+    }
+    for bytes in [b"N\0\0\0\x05\0".as_slice(), b"EFATAL:  no fork\n"] {
+        let taken = Startup::new(credentials(None)).feed(bytes, &mut Vec::new());
+        assert_eq!(taken.unwrap(), None);
+    }
+}
+
+#[test]
 fn words_without_a_code_are_shown_in_the_violation() {
     let report = message(b'E', b"SFATAL\0Mno code here\0\0");
     let refused = Startup::new(credentials(None))
