@@ -14,6 +14,20 @@ use crate::sql::Store;
 const NO_SHELL: &str =
     "a script starts no programs: what they cost would be counted as the server's time";
 
+/// What to write in place of a command that there is none of.
+fn instead(verb: &str) -> &'static str {
+    match verb {
+        "setrandom" => "write \\set NAME random(FROM, TO), as since pgbench 9.6",
+        "elsif" | "elseif" => "write \\elif",
+        "fi" | "end" => "write \\endif",
+        "g" | "gexec" | "gx" => "end the statement with a semicolon",
+        _ => {
+            "there are \\set, \\draw, \\gset, \\aset, \\if, \\elif, \\else, \\endif, \\sleep, \
+             \\startpipeline, \\syncpipeline and \\endpipeline"
+        }
+    }
+}
+
 /// A command line without its backslash: continuations read as spaces, every offset stays.
 struct Line {
     text: String,
@@ -64,7 +78,10 @@ impl Compiler<'_> {
                     _ => self.pipeline(&verb, start)?,
                 }
             }
-            _ => return Err(self.error(start, format!("invalid command \"\\{verb}\""))),
+            _ => {
+                let why = format!("invalid command \"\\{verb}\": {}", instead(&verb));
+                return Err(self.error(start, why));
+            }
         }
         self.locate(start);
         self.storable = false;

@@ -10,6 +10,10 @@ use crate::value::Value;
 const MAX_DEPTH: usize = 100;
 const MAX_OPERATORS: usize = 1_000;
 
+const FUNCTIONS: &str = "there are abs, debug, double, exp, greatest, hash, hash_fnv1a, \
+     hash_murmur2, int, least, ln, mod, permute, pi, pow, power, random, random_exponential, \
+     random_gaussian, random_zipfian and sqrt";
+
 // Lowest to highest, as exprparse.y lists them.
 const OR: u8 = 1;
 const AND: u8 = 2;
@@ -237,7 +241,7 @@ impl<'a> Parser<'a, '_> {
     fn call(&mut self, name: &'a str) -> Result<Expr, Fault> {
         let at = self.start;
         let Some((function, arity)) = find_function(name) else {
-            return self.fault(format!("unexpected function name \"{name}\""));
+            return self.fault(format!("unexpected function name \"{name}\"; {FUNCTIONS}"));
         };
         self.advance()?;
         if !self.take_symbol("(")? {

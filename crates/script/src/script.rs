@@ -100,6 +100,9 @@ pub fn parse_as(
     let mut compiler = Compiler {
         name,
         text,
+        line_starts: std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect(),
         dialect,
         known: Known {
             symbols,
@@ -137,6 +140,7 @@ pub fn parse_as(
 pub(crate) struct Compiler<'a> {
     name: &'a str,
     pub(crate) text: &'a str,
+    line_starts: Vec<usize>,
     dialect: Dialect,
     pub(crate) known: Known<'a>,
     pub(crate) commands: Vec<Command>,
@@ -153,11 +157,19 @@ impl Compiler<'_> {
         ScriptError::at(self.name, self.text, offset, message)
     }
 
+    /// From 1.
+    fn line_of(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
+    }
+
     /// Notes where the commands that were added last came from.
     pub(crate) fn locate(&mut self, offset: usize) {
-        let place = ScriptError::at(self.name, self.text, offset, "");
+        let line = self.line_of(offset);
+        // Only the line itself is searched: a script may have very many.
+        let start = self.line_starts[line - 1];
+        let place = ScriptError::at(self.name, &self.text[start..], offset - start, "");
         let source = Source {
-            line: place.line,
+            line,
             column: place.column,
             text: place.source,
         };
@@ -168,7 +180,7 @@ impl Compiler<'_> {
         let end = statement.start + self.text[statement.start..statement.end].trim_end().len();
         let found = mentions(self.text, statement);
         let mut sql = Sql {
-            line: self.text[..statement.start].matches('\n').count() + 1,
+            line: self.line_of(statement.start),
             ..Sql::default()
         };
         let mut from = statement.start;
@@ -180,14 +192,16 @@ impl Compiler<'_> {
             match (mention.inside, Lookup::find(&mut self.known, name)) {
                 (None, None) => return Err(self.error(mention.start, undefined(name))),
                 (None | Some(RegionKind::Subscript), Some(found)) => {
-                    if sql.params.len() == MAX_PARAMETERS {
-                        let why =
-                            format!("statement has too many variables: at most {MAX_PARAMETERS}");
-                        return Err(self.error(mention.start, why));
-                    }
                     // MySQL's placeholders have no numbers.
                     let shared = self.dialect != Dialect::Mysql && self.known.is_drawn(name);
                     sql.push_parameter(found.slot, shared);
+                    if sql.params.len() > MAX_PARAMETERS {
+                        let why = format!(
+                            "statement has too many variables: at most {MAX_PARAMETERS} can be \
+                             parameters, and only the simple protocol sends more"
+                        );
+                        self.only_simple(&mut sql, mention.start, why);
+                    }
                     if !found.certain {
                         sql.needs.push((found.slot, name.to_owned()));
                     }

@@ -47,7 +47,8 @@ pub(crate) fn read_words<'a>(words: &[&'a str]) -> Result<Words<'a>, (usize, Str
     let (number, rest) = amount.split_at(sign + digits);
     let joined = !rest.is_empty();
     if digits == 0 || joined && unit.is_some() {
-        let why = format!("invalid sleep time, must be an integer: \"{amount}\"");
+        let why =
+            format!("invalid sleep time, must be an integer: \"{amount}\"; units are us, ms and s");
         return Err((0, why));
     }
     let unit_us = match (joined, unit) {

@@ -57,7 +57,12 @@ pub(crate) fn token(text: &str) -> Result<(Token<'_>, usize), String> {
         Some(symbol) => Ok((Token::Symbol(symbol), symbol.len())),
         None => {
             let shown = text.chars().next().unwrap_or(' ');
-            Err(format!("unexpected character \"{shown}\""))
+            let why = match shown {
+                ';' => ": a command ends with its line, and takes no semicolon",
+                '\'' | '"' => ": an expression has no texts; -D NAME=VALUE sets a variable to one",
+                _ => "",
+            };
+            Err(format!("unexpected character \"{shown}\"{why}"))
         }
     }
 }

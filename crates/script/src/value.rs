@@ -51,7 +51,7 @@ impl Value {
             Self::Bool(false)
         } else if is_integer(text) {
             // What looks like an integer must be one: too large is no number at all.
-            let int = text.trim().parse();
+            let int = text.trim_start().parse();
             int.map_or_else(|_| Self::Text(text.to_owned()), Self::Int)
         } else if let Some(double) = read_double(text.trim_start()) {
             Self::Double(double)
@@ -185,10 +185,10 @@ fn read_double(text: &str) -> Option<f64> {
     Some(sign * double).filter(|double| double.is_finite())
 }
 
-/// As pgbench's `is_an_int`: spaces around, a sign, digits.
+/// As pgbench's `is_an_int`: spaces before, a sign, digits.
 fn is_integer(text: &str) -> bool {
-    let digits = text.trim().trim_start_matches(['+', '-']);
-    let signs = text.trim().len() - digits.len();
+    let digits = text.trim_start().trim_start_matches(['+', '-']);
+    let signs = text.trim_start().len() - digits.len();
     signs <= 1 && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -210,13 +210,15 @@ fn write_int(value: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// C's `%.15g`.
+/// `%.15g` as PostgreSQL's own snprintf writes it: `NaN`, of either sign, and `Infinity`.
 fn write_double(value: f64, out: &mut Vec<u8>) {
-    if !value.is_finite() {
-        let sign: &[u8] = if value.is_sign_negative() { b"-" } else { b"" };
+    if value.is_nan() {
+        return out.extend_from_slice(b"NaN");
+    }
+    if value.is_infinite() {
+        let sign: &[u8] = if value < 0.0 { b"-" } else { b"" };
         out.extend_from_slice(sign);
-        out.extend_from_slice(if value.is_nan() { b"nan" } else { b"inf" });
-        return;
+        return out.extend_from_slice(b"Infinity");
     }
     let start = out.len();
     // Writing into a Vec cannot fail.

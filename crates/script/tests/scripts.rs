@@ -229,10 +229,8 @@ fn a_backslash_ends_a_statement_and_a_trailing_backslash_continues_a_line() {
 #[test]
 fn an_error_names_file_line_column_and_points_at_the_place() {
     let error = compile("SELECT 1;\n\\set y 1 + nope(2)\nSELECT :y;").expect_err("refused");
-    assert_eq!(
-        error,
-        "s.sql:2:12: unexpected function name \"nope\"\n\\set y 1 + nope(2)\n           ^"
-    );
+    assert!(error.starts_with("s.sql:2:12: unexpected function name \"nope\"; there are abs"));
+    assert!(error.ends_with("\n\\set y 1 + nope(2)\n           ^"));
 }
 
 #[test]
@@ -372,10 +370,6 @@ fn nesting_and_length_are_bounded() {
     assert!(compile(&long)
         .expect_err("long")
         .contains("too many operators"));
-    let many = format!("SELECT {};", vec![":x"; 256].join(","));
-    assert!(compile(&many)
-        .expect_err("many")
-        .contains("too many variables"));
 }
 
 #[test]
