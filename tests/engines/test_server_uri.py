@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard.engines.mysql.uri import read_uri as read_mysql
+from steelyard.engines.postgres.libpq.connection_words import require_clear
 from steelyard.engines.server_uri import hidden, split_uri
 from steelyard.engines.sqlserver.adapter import reach
 from steelyard.engines.sqlserver.uri import read_uri as read_sqlserver
@@ -102,3 +103,22 @@ def test_an_address_of_another_server_is_not_shown_with_its_password_either() ->
     with pytest.raises(UsageError, match="no address of a SQL Server") as refused:
         reach("mysql://u:secret@h/d", None, {}, None)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("target", "scheme"),
+    [
+        ("mysql+pymysql://root@db/shop", "mysql://"),
+        ("MariaDB+mariadbconnector://root@db/shop", "mysql://"),
+        ("mssql+pyodbc://sa@db/shop", "sqlserver://"),
+        ("postgresql+psycopg2://app@db/shop", "postgresql://"),
+        ("postgresql://app@db/shop", None),
+    ],
+)
+def test_a_uri_of_another_library_is_told_how_ours_begins(target: str, scheme: str | None) -> None:
+    if scheme is None:
+        require_clear(target)
+        return
+    with pytest.raises(UsageError) as refused:
+        require_clear(target)
+    assert f"begins with {scheme}." in (refused.value.hint or "")

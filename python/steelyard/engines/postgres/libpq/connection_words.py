@@ -157,6 +157,14 @@ _SECRET = re.compile(
 )
 """A word that names a secret, whatever is behind it; a user with a colon."""
 _NOT_QUOTED = "What libpq says of it is not shown: it may quote the password."
+_URI_HINTS = (
+    (re.compile(r"\s*(?:mysql|mariadb)[\w+.-]*:", re.I), "A URI of MySQL begins with mysql://."),
+    (
+        re.compile(r"\s*(?:mssql|sqlserver)[\w+.-]*:", re.I),
+        "A URI of SQL Server begins with sqlserver://.",
+    ),
+)
+"""As drivers of other languages write them: mysql+pymysql://, mssql+pyodbc://."""
 OTHER_URI = re.compile(r"(?!postgres(?:ql)?://)\s*[A-Za-z][\w+.-]*://")
 UNCLEAR_URI = re.compile(
     r"postgres(?:ql)?://(?:[^/]*:[^/]*/[^?]*@|[^/?]*@[^/?]*@"
@@ -167,8 +175,10 @@ UNCLEAR_URI = re.compile(
 
 def require_clear(target: str) -> None:
     """UsageError: the URI of another kind of server, or not clear."""
+    begins = "A URI of PostgreSQL begins with postgresql://."
+    begins = next((hint for kind, hint in _URI_HINTS if kind.match(target)), begins)
     for wrong, hint in (
-        (OTHER_URI, "A URI of PostgreSQL begins with postgresql://."),
+        (OTHER_URI, begins),
         (UNCLEAR_URI, ENCODED),
     ):
         if wrong.match(target):
