@@ -6,8 +6,6 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from steelyard.engines.postgres.libpq.connection_words import without_secrets
-
 _OPTION = re.compile(r"no such option: --([\w.-]+)( .*)?")
 _WORDS = re.compile(r"got unexpected extra argument\S* \((.*)\)", re.DOTALL)
 _CHANGE = re.compile(r"[A-Za-z_][\w.-]*=.*", re.DOTALL)
@@ -38,6 +36,8 @@ def loose_change(primary: str, arguments: Sequence[str]) -> str:
 def _address_around(number: int, arguments: Sequence[str]) -> str:
     """The option whose connection string goes on here, without quotes, and that in quotes; empty:
     there is none."""
+    from steelyard.cli.options.address_options import quoted_address
+
     first = last = number
     while first > 0 and _CHANGE.fullmatch(arguments[first - 1]):
         first -= 1
@@ -47,8 +47,7 @@ def _address_around(number: int, arguments: Sequence[str]) -> str:
     if option not in _OF_ADDRESSES:
         return ""
     words = [*([begun] if equals else []), *arguments[first : last + 1]]
-    whole = without_secrets(" ".join(words))
-    return f"{option} {shlex.quote(whole)}" if len(words) > 1 else ""
+    return f"{option} {quoted_address(words)}" if len(words) > 1 else ""
 
 
 def change_of_arm(arm: str, option: str) -> str | None:

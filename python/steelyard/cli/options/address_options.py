@@ -164,6 +164,14 @@ def without_passwords(arguments: Sequence[str]) -> list[str]:
     return [_argument(argument) for argument in arguments]
 
 
+def quoted_address(words: Sequence[str]) -> str:
+    """A connection string that a shell took apart, in quotes, without what it has of secrets; with
+    the `address=` of an arm's."""
+    whole = " ".join(words)
+    address = whole.removeprefix(ADDRESS)
+    return shlex.quote(whole[: len(whole) - len(address)] + without_secrets(address))
+
+
 def require_agreed(study: Study, *, agreed: bool) -> None:
     """UsageError without --yes where scripts write into a database that Steelyard did not make, or
     databases are made on a server that is not on this machine."""
