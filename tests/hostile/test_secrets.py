@@ -158,7 +158,7 @@ def test_a_secret_in_a_study_is_refused_and_not_quoted(
 
 def test_a_refused_study_says_which_key_and_what_to_write(run: Run) -> None:
     printed = run("weigh", "settings", "--set", "arm.settings.my.api_token=x")
-    assert '"arm.arm.settings.my.api_token" may say a password, key or token' in printed
+    assert '"arm.settings.my.api_token" may say a password, key or token' in printed
     assert "leave it out" in printed
     printed = run(*SETTINGS, "--set", "sql=[\"ALTER ROLE a PASSWORD 'x'\"]")
     assert "roles and user mappings without passwords" in printed

@@ -30,7 +30,7 @@ def test_a_rate_is_read_with_its_unit(change: str, key: str, value: int) -> None
     ("change", "words"),
     [
         ("read_iops=0", "greater than or equal to 1"),
-        ("read_iops=3k", "valid integer"),
+        ("read_iops=3k", "accepted: a whole number"),
         ("read_iops=99999999999999999999", "less than or equal to 1000000000"),
         ("read_rate=125", "125 has no unit: 125MB"),
         ("read_rate=1Gbit", "accepted: 64kB, 200MB"),

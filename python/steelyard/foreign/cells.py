@@ -6,6 +6,7 @@ compared with each other; a cell that not all arms have is left out and named.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -90,9 +91,9 @@ def pairs_of(
         joined, alone = _by_block(within, blocks, counted)
         if joined:
             notes += _left_out(alone, (), labels | {block_name: FactorKind.PARAMETER})
-            called = tuple(
-                _title((*key, block), labels) for key, block in next(iter(joined.values()))
-            )
+            titles = {key: _title(key, labels) for key in common}
+            first = next(iter(joined.values()))
+            called = tuple(f"{titles[key]}, {block}" if key else block for key, block in first)
             rows = {arm: list(groups.values()) for arm, groups in joined.items()}
             pooled = any(len(some) > 1 for groups in rows.values() for some in groups)
             mean = ("several rows of an arm in a block are taken as one: their geometric mean",)
@@ -120,6 +121,8 @@ def _keys(
 
 
 def _places(keys: Sequence[Key], common: set[Key]) -> dict[Key, list[int]]:
+    if len(set(keys)) == 1:
+        return {keys[0]: list(range(len(keys)))} if keys[0] in common else {}
     groups: dict[Key, list[int]] = {}
     for row, key in enumerate(keys):
         if key in common:
@@ -134,24 +137,36 @@ def _by_block(
 ) -> tuple[dict[str, dict[tuple[Key, str], list[int]]], dict[str, dict[Key, None]]]:
     """Rows by cell and block in the order of the first arm, none where too few of them hold every
     arm; and, of each arm, the others."""
-    groups: dict[str, dict[tuple[Key, str], list[int]]] = {}
-    for arm, cells in within.items():
-        arm_groups = groups.setdefault(arm, {})
-        placed = sorted((row, key) for key, rows in cells.items() for row in rows)
-        for row, key in placed:
-            arm_groups.setdefault((key, blocks[arm][row]), []).append(row)
-    every = {key for some in groups.values() for key in some}
-    first = next(iter(groups.values()))
-    common = [key for key in first if all(key in some for some in groups.values())]
+    groups = {arm: _blocks_of_cells(cells, blocks[arm]) for arm, cells in within.items()}
+    first, *others = groups.values()
+    shared = set(first).intersection(*others)
+    every = set(first).union(*others)
+    common = [key for key in first if key in shared]
     enough = len(common) >= max(_FEWEST_BLOCKS, _SHARED * len(every)) and not counted
     if len(common) < len(every) and not enough:
         return {}, {}
-    shared = set(common)
     alone = {
         arm: dict.fromkeys((*key, block) for key, block in arm_groups if (key, block) not in shared)
         for arm, arm_groups in groups.items()
+        if len(arm_groups) > len(shared)
     }
-    return {arm: {key: some[key] for key in common} for arm, some in groups.items()}, alone
+    # Where arms took turns, all have them in one order already.
+    in_order = {
+        arm: some if list(some) == common else {key: some[key] for key in common}
+        for arm, some in groups.items()
+    }
+    return in_order, alone
+
+
+def _blocks_of_cells(
+    cells: Mapping[Key, Sequence[int]], blocks: Sequence[str]
+) -> dict[tuple[Key, str], list[int]]:
+    """The rows of an arm by cell and block, in their order."""
+    placed = ((row, key) for key, rows in cells.items() for row in rows)
+    groups = defaultdict[tuple[Key, str], list[int]](list)
+    for row, key in placed if len(cells) == 1 else sorted(placed):
+        groups[key, blocks[row]].append(row)
+    return groups
 
 
 def _by_cell(

@@ -252,15 +252,14 @@ class _Finder:
     def _counter(self, arm: int | None) -> int | None:
         """The first free column called so, but one whose numbers come again in an arm before one
         that numbers its rows."""
-        columns = [
-            c
-            for c, heading in enumerate(self.headings)
-            if heading.role is Role.COUNTER and c not in self.taken
-        ]
+        columns = [c for c, each in enumerate(self.headings) if each.role is Role.COUNTER]
+        columns = [c for c in columns if c not in self.taken]
+        if len(columns) < 2:
+            return next(iter(columns), None)
         arms = self.table.columns[arm] if arm is not None else ("",) * self.table.rows
         cells = self.table.columns
-        again = (c for c in columns if len(set(zip(arms, cells[c], strict=True))) < len(arms))
-        return next(again, columns[0] if columns else None)
+        again = (c for c in columns if len({*zip(arms, cells[c], strict=True)}) < len(arms))
+        return next(again, columns[0])
 
     def _only_number(self, column: int) -> bool:
         others = set(range(len(self.text))) - self.taken - {column}
