@@ -64,7 +64,7 @@ _STAMP = re.compile(
 _SYSLOG = re.compile(r"\S+ [^\s\[\]:]+(?P<process>\[\d+\])?: ")
 """What syslog has behind a stamp that looks like a container's: a host, a name, and mostly a
 process; without, it may be a prefix that was named."""
-_OBJECTS = re.compile(r' *(?:\{\s*(?:["}]|$)|\[\{|\[\s*$)')
+_OBJECTS = re.compile(r' *(?:\{\s*(?:["}]|$)|\[\s*(?:\{|$))')
 """With which a file of JSON begins; labels of Loki are no JSON: {app="db"}"""
 _MOST = 0.8
 """This share of the first lines has it, so that one in a statement is no wrapping; lines that go on

@@ -292,6 +292,7 @@ def test_an_export_is_read_from_its_oldest_entry_on(
     ordered = lines[::-1] if newest_first else lines
     assert texts(entries(tmp_path, "".join(ordered))) == expected
     assert texts(entries(tmp_path, f"[{','.join(ordered)}]")) == expected
+    assert texts(entries(tmp_path, f"[ {' , '.join(ordered)} ]")) == expected
 
 
 def test_what_must_be_held_as_a_whole_has_a_bound(
