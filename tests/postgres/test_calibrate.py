@@ -101,7 +101,7 @@ def test_the_record_keeps_the_answer_and_its_page_shows_the_truths(calibrated: U
 
 def study_with_background(cost: str, *overrides: str) -> Study:
     """Equal arms, of which one leaves two fifths of its work to the background."""
-    keys = [f"cost={cost}", f"arm.weight.background={WEIGHT}", "workload.scale=1"]
+    keys = [f"cost={cost}", f"arm.weight.background={WEIGHT:.0%}", "workload.scale=1"]
     return read_study("aa", [*keys, *overrides])
 
 
@@ -138,10 +138,9 @@ def test_background_work_is_charged_like_a_debt_with_cost_whole(
 def test_background_work_that_nobody_pays_is_seen_by_its_processor_time(
     world: Laboratory, tmp_path: Path
 ) -> None:
-    """In epochs so short that no command line would take them."""
-    study = study_with_background("foreground", "budget.slice=50ms", "budget.epochs=8")
-    budget = study.budget.model_copy(update={"measuring": 5_000_000_000})
-    question = Question(study.model_copy(update={"budget": budget}), 3, tmp_path / "record")
+    brief = ("budget.slice=50ms", "budget.epochs=8", "budget.measuring=20s")
+    study = study_with_background("foreground", *brief)
+    question = Question(study, 3, tmp_path / "record")
     verdict = weigh(question, world, Silent()).to_json()
     [contrast] = verdict["contrasts"]
     assert contrast["true_percent"] == 0.0
