@@ -150,8 +150,13 @@ def test_two_servers_are_weighed_as_they_stand(
     assert "these instances as they stand" in verdict["sentence"]
     assert "address only" in threats(verdict)
     environment = json.loads((record / "environment.json").read_text())
-    numbers = [arm["build"]["version_number"] for arm in environment["arms"].values()]
-    assert [number // 10000 for number in numbers] == [18, 16]
+    versions = {
+        at.port: facts["build"]["version_number"] // 10000
+        for name, facts in environment["arms"].items()
+        for at in (shop, other)
+        if str(at.port) in name
+    }
+    assert versions == {shop.port: 18, other.port: 16}
     read = {one["metric"] for one in verdict["causes"]}
     assert "wal_bytes_per_transaction" in read or "blocks_read_per_transaction" in read
 
