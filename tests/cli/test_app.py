@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from steelyard.cli.app import usage_error
+from steelyard.cli.app import _without_endings, usage_error
 from thinned import thinned
 
 COMMANDS = ("weigh", "drive", "engines", "studies", "report")
@@ -74,3 +76,34 @@ def test_a_terminal_without_our_letters_gets_question_marks(
     assert said.returncode == 2
     assert 'error: unrecognized study: "' in said.stderr
     assert "Traceback" not in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        (KeyboardInterrupt(), ""),
+        (SystemExit(143), ""),
+        (ValueError("host=h password=sesame"), "ValueError: host=h password="),
+    ],
+)
+def test_what_ends_a_closed_generator_is_a_defect_or_one_more_ctrl_c(
+    error: BaseException,
+    printed: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def closed() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            raise error
+
+    monkeypatch.setattr(sys, "unraisablehook", _without_endings)
+    generator = closed()
+    next(generator)
+    del generator
+    gc.collect()
+    said = capsys.readouterr().err
+    assert printed in said
+    assert bool(said) == bool(printed)
+    assert "sesame" not in said

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steelyard.engines.defer_signals import defer_signals
+from steelyard.engines.defer_signals import defer_signals, defer_signals_after
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +88,33 @@ def test_other_threads_may_clean_up_too() -> None:
     thread.start()
     thread.join()
     assert done == [True]
+
+
+def cleaning_up(done: list[str]) -> Iterator[None]:
+    """A generator whose cleanup has parts that hold signals back themselves."""
+    try:
+        yield
+    except BaseException as ending:
+        with defer_signals_after(ending):
+            with defer_signals():
+                ask()
+                done.append("first")
+            done.append("second")
+        raise
+
+
+def test_a_generator_that_is_closed_cleans_up_whatever_is_asked() -> None:
+    done: list[str] = []
+    generator = cleaning_up(done)
+    next(generator)
+    generator.close()
+    assert done == ["first", "second"]
+
+
+def test_after_another_ending_ctrl_c_is_heard_as_ever() -> None:
+    done: list[str] = []
+    generator = cleaning_up(done)
+    next(generator)
+    with pytest.raises(KeyboardInterrupt):
+        generator.throw(ValueError)
+    assert done == ["first"]

@@ -19,7 +19,7 @@ from steelyard.engines.postgres.cleanup import segments_of
 from steelyard.engines.postgres.life.control import read_pid_file
 from steelyard.record.record import Record
 
-PATIENCE_S = 240.0
+PATIENCE_S = 900.0
 """Longest wait for anything: long enough never to be met but by a hang."""
 SEVERAL_S = 3 * PATIENCE_S
 """The same for a command that weighs several times."""

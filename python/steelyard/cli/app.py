@@ -60,6 +60,7 @@ def main() -> None:
             signal.signal(number, _terminate)
     take_over()
     sys.excepthook = _end_by_defect
+    sys.unraisablehook = _without_endings
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
@@ -120,6 +121,18 @@ def _print_traceback(
     import traceback
 
     print_defect("".join(traceback.format_exception(kind, error, trace)), error)
+
+
+def _without_endings(ignored: sys.UnraisableHookArgs) -> None:
+    """Of an exception that nobody can catch: nothing where it is one more Ctrl-C that met what the
+    first one had closed already; else what the interpreter prints, redacted."""
+    import traceback
+
+    if issubclass(ignored.exc_type, KeyboardInterrupt | SystemExit):
+        return
+    lines = traceback.format_exception(ignored.exc_type, ignored.exc_value, ignored.exc_traceback)
+    text = redacted("".join(lines))
+    print(f"Exception ignored in: {ignored.object!r}", text, sep="\n", end="", file=sys.stderr)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 from steelyard.model.errors import SteelyardError
@@ -50,6 +50,13 @@ def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
     if received and not ending:
         signal.raise_signal(received[0])
+
+
+def defer_signals_after(ending: BaseException) -> AbstractContextManager[None]:
+    """For the cleanup of a generator behind what ended it: signals are held back where it was
+    closed, as it is when one more Ctrl-C comes on the way out of its `with` block. An exception
+    would end the cleanup then, and reach nobody."""
+    return defer_signals(at_the_end=True) if isinstance(ending, GeneratorExit) else nullcontext()
 
 
 def interruptible(call: Callable[[], Result]) -> Result:

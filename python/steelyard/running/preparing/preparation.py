@@ -9,6 +9,7 @@ from pathlib import Path
 from steelyard.engines.capabilities.counters import LogTiming, StatementCounting
 from steelyard.engines.capabilities.external import TCP, TLS, ExternalServer, Listening
 from steelyard.engines.capabilities.settings import SettingsCheck
+from steelyard.engines.defer_signals import defer_signals_after
 from steelyard.engines.engine import Engine, Settings
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.units import format_duration
@@ -113,8 +114,9 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
         try:
             with logs_on_failure(setup):
                 yield setup
-        except BaseException:
-            with suppress(EngineError):  # what ended it is not replaced by this
+        except BaseException as ending:
+            # What ended it is not replaced by an error of this.
+            with suppress(EngineError), defer_signals_after(ending):
                 slots.stop_arms()
             raise
         slots.stop_arms()

@@ -10,6 +10,7 @@ from typing import Any
 
 from steelyard.analysis.pilot.slice_length import choose_placement
 from steelyard.engines.capabilities.checkpoints import PoolFill
+from steelyard.engines.defer_signals import defer_signals_after
 from steelyard.engines.engine import Instance
 from steelyard.model.errors import EngineError, StudyError
 from steelyard.model.reasoned import Reasoned, plan_keys
@@ -199,8 +200,8 @@ class Setup:
         try:
             self.own_slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
             yield self.own_slots
-        except BaseException:
-            with suppress(EngineError):
+        except BaseException as ending:
+            with suppress(EngineError), defer_signals_after(ending):
                 self.slots.end_arms(upkeep)
             raise
         self.slots.end_arms(upkeep)
@@ -232,8 +233,8 @@ class Setup:
                 if warm == "by reading":
                     self.fill_pools(arms)
                 yield arms
-        except BaseException:
-            with suppress(EngineError):
+        except BaseException as ending:
+            with suppress(EngineError), defer_signals_after(ending):
                 self.slots.end_arms(upkeep)
             raise
         self.slots.end_arms(upkeep)
