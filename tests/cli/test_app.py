@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from steelyard.cli.app import _without_endings, usage_error
+from steelyard.cli.app import _print_unraisable, usage_error
 from thinned import thinned
 
 COMMANDS = ("weigh", "drive", "engines", "studies", "report")
@@ -98,7 +98,7 @@ def test_what_ends_a_closed_generator_is_a_defect_or_one_more_ctrl_c(
         finally:
             raise error
 
-    monkeypatch.setattr(sys, "unraisablehook", _without_endings)
+    monkeypatch.setattr(sys, "unraisablehook", _print_unraisable)
     generator = closed()
     next(generator)
     del generator

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steelyard.engines.defer_signals import defer_signals, defer_signals_after
+from steelyard.engines.defer_signals import defer_signals, stopping
 
 
 @pytest.fixture(autouse=True)
@@ -92,18 +92,18 @@ def test_other_threads_may_clean_up_too() -> None:
 
 def cleaning_up(done: list[str]) -> Iterator[None]:
     """A generator whose cleanup has parts that hold signals back themselves."""
-    try:
+
+    def stop() -> None:
+        with defer_signals():
+            ask()
+            done.append("first")
+        done.append("second")
+
+    with stopping(stop):
         yield
-    except BaseException as ending:
-        with defer_signals_after(ending):
-            with defer_signals():
-                ask()
-                done.append("first")
-            done.append("second")
-        raise
 
 
-def test_a_generator_that_is_closed_cleans_up_whatever_is_asked() -> None:
+def test_a_closed_generator_cleans_up_through_every_ctrl_c() -> None:
     done: list[str] = []
     generator = cleaning_up(done)
     next(generator)

@@ -60,7 +60,7 @@ def main() -> None:
             signal.signal(number, _terminate)
     take_over()
     sys.excepthook = _end_by_defect
-    sys.unraisablehook = _without_endings
+    sys.unraisablehook = _print_unraisable
     if sys.argv[1:] == ["--version"]:
         print(f"steelyard {__version__}")  # as the option does, without importing the parser
         return
@@ -123,9 +123,9 @@ def _print_traceback(
     print_defect("".join(traceback.format_exception(kind, error, trace)), error)
 
 
-def _without_endings(ignored: sys.UnraisableHookArgs) -> None:
-    """Of an exception that nobody can catch: nothing where it is one more Ctrl-C that met what the
-    first one had closed already; else what the interpreter prints, redacted."""
+def _print_unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    """Print an exception that nothing can catch as the interpreter does, but redacted; none of one
+    more Ctrl-C, which met what the first one had closed already."""
     import traceback
 
     if issubclass(ignored.exc_type, KeyboardInterrupt | SystemExit):

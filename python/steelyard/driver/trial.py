@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Protocol, TypeVar
 
 from steelyard.model.endpoint import error_words
@@ -115,7 +114,7 @@ def try_each(
     number of the try, since equal seeds would draw the values again that failed."""
     tried = {name: Tries() for name in scripts}
     pending = list(scripts)
-    for number in count():
+    for number in range(TRIES):
         if not pending:
             break
         for name, execution in zip(pending, client(pending, number), strict=True):

@@ -9,10 +9,10 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TypeVar
 
-from steelyard.model.errors import SteelyardError
+from steelyard.model.errors import EngineError, SteelyardError
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 """Signals that end a program when it has cleaned up: a closed terminal sends SIGHUP, Ctrl-\\
@@ -52,11 +52,22 @@ def defer_signals(*, at_the_end: bool = False) -> Iterator[None]:
         signal.raise_signal(received[0])
 
 
-def defer_signals_after(ending: BaseException) -> AbstractContextManager[None]:
-    """For the cleanup of a generator behind what ended it: signals are held back where it was
-    closed, as it is when one more Ctrl-C comes on the way out of its `with` block. An exception
-    would end the cleanup then, and reach nobody."""
-    return defer_signals(at_the_end=True) if isinstance(ending, GeneratorExit) else nullcontext()
+@contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """Calls `stop` at the end of the `with` block whatever happens; an EngineError of it does not
+    replace what ended the block, as Ctrl-C.
+
+    A generator that is closed, as when one more Ctrl-C comes on the way out of its `with` block,
+    holds signals back meanwhile: their exception would end the cleanup, and be lost.
+    """
+    try:
+        yield
+    except BaseException as ending:
+        closed = isinstance(ending, GeneratorExit)
+        with suppress(EngineError), defer_signals(at_the_end=True) if closed else nullcontext():
+            stop()
+        raise
+    stop()
 
 
 def interruptible(call: Callable[[], Result]) -> Result:

@@ -136,9 +136,8 @@ def _require_places(record: Path | None, *files: Path | None) -> None:
 
     for file in files:
         require_writable(file)
-    if len({str(file.absolute()) for file in files if file is not None}) < len(
-        [file for file in files if file is not None]
-    ):
+    places = [file.absolute() for file in files if file is not None]
+    if len(set(places)) < len(places):
         raise UsageError(
             f'--summary and --junit name one file: "{files[0]}"', hint="Give each its own."
         )

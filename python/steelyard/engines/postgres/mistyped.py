@@ -23,8 +23,7 @@ from steelyard.model.errors import ServerError, UsageError, nearest_hint
 _WORDS = re.compile(r"\bFATAL:  (.*)")
 _HINT = re.compile(r"\bHINT:  (.*)")
 _PARAMETER = re.compile(r'\bparameter "([^"]+)"')
-_UNKNOWN_NAME = re.compile(r'unrecognized configuration parameter "(.*)"')
-_UNKNOWN = re.compile(r"unrecognized configuration parameter")
+_UNKNOWN = re.compile(r'unrecognized configuration parameter "(.*)"')
 _NO_VALUE = re.compile(r'(invalid value for parameter "[^"]+"): "')
 """Of the text itself: a check by the build or the machine writes the number without quotes."""
 _NO_SWITCH = re.compile(r"requires a Boolean value")
@@ -104,7 +103,7 @@ def validate_settings(name: str, build: Build, account: Account, settings: Setti
     status, output = answer_of(build, account, "server_version", settings)
     if status == 0:
         return
-    unknown = _UNKNOWN_NAME.search(output)
+    unknown = _UNKNOWN.search(output)
     if unknown is None:
         why = reason(output) or f"it ended with status {status}"
         raise ServerError(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from steelyard.engines.capabilities.counters import LogTiming, StatementCounting
 from steelyard.engines.capabilities.external import TCP, TLS, ExternalServer, Listening
 from steelyard.engines.capabilities.settings import SettingsCheck
-from steelyard.engines.defer_signals import defer_signals_after
+from steelyard.engines.defer_signals import stopping
 from steelyard.engines.engine import Engine, Settings
-from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.errors import StudyError
 from steelyard.model.units import format_duration
 from steelyard.record.machine import MemoryPlan
 from steelyard.running.external_slots import (
@@ -111,15 +111,8 @@ def prepare(opened: OpenRecord, laboratory: Laboratory, progress: Progress) -> I
             spent=opened.spent,
             left_out=(),
         )
-        try:
-            with logs_on_failure(setup):
-                yield setup
-        except BaseException as ending:
-            # What ended it is not replaced by an error of this.
-            with suppress(EngineError), defer_signals_after(ending):
-                slots.stop_arms()
-            raise
-        slots.stop_arms()
+        with stopping(slots.stop_arms), logs_on_failure(setup):
+            yield setup
     except BaseException as ending:
         opened.record.discard_if_bare()
         opened.record.close()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from steelyard.analysis.pilot.slice_length import choose_placement
 from steelyard.engines.capabilities.checkpoints import PoolFill
-from steelyard.engines.defer_signals import defer_signals_after
+from steelyard.engines.defer_signals import stopping
 from steelyard.engines.engine import Instance
-from steelyard.model.errors import EngineError, StudyError
+from steelyard.model.errors import StudyError
 from steelyard.model.reasoned import Reasoned, plan_keys
 from steelyard.model.units import format_duration
 from steelyard.record.machine import ArmPlace, MemoryPlan
@@ -197,14 +197,9 @@ class Setup:
         meanwhile is stopped at the end, as `upkeep` allows. An error inside, or Ctrl-C, is not
         replaced by that of a server that would not stop."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
-        try:
+        with stopping(lambda: self.slots.end_arms(upkeep)):
             self.own_slots.lay_arms(slots, order, upkeep, self.loads_of(epoch))
             yield self.own_slots
-        except BaseException as ending:
-            with suppress(EngineError), defer_signals_after(ending):
-                self.slots.end_arms(upkeep)
-            raise
-        self.slots.end_arms(upkeep)
 
     @contextmanager
     def started_arms(
@@ -219,22 +214,16 @@ class Setup:
         → settings in place of some of its own. An error inside, or Ctrl-C, is not replaced by that
         of a server that would not stop: the weighing would go on as if none had been."""
         slots, order = self.design.slots_of(epoch), self.design.start_order(epoch)
-        try:
-            with self.slots.naming_kills():
-                loads = self.loads_of(epoch)
-                arms = (
-                    self.slots.start_arms(slots, order, upkeep, loads)
-                    if settings is None
-                    else self.own_slots.start_arms(slots, order, upkeep, loads, settings)
-                )
-                with self.phase("start"):
-                    for instance in arms.values():
-                        self.data.before_clients(instance)
-                if warm == "by reading":
-                    self.fill_pools(arms)
-                yield arms
-        except BaseException as ending:
-            with suppress(EngineError), defer_signals_after(ending):
-                self.slots.end_arms(upkeep)
-            raise
-        self.slots.end_arms(upkeep)
+        with stopping(lambda: self.slots.end_arms(upkeep)), self.slots.naming_kills():
+            loads = self.loads_of(epoch)
+            arms = (
+                self.slots.start_arms(slots, order, upkeep, loads)
+                if settings is None
+                else self.own_slots.start_arms(slots, order, upkeep, loads, settings)
+            )
+            with self.phase("start"):
+                for instance in arms.values():
+                    self.data.before_clients(instance)
+            if warm == "by reading":
+                self.fill_pools(arms)
+            yield arms

@@ -50,9 +50,9 @@ _SERVER_CALL = (
 )
 _WRITES = re.compile(_WRITING_CALL)
 _SERVES = re.compile(rf"{_SERVER_CALL}|http")
-_SERVER_CALL += r"|http(?=\s*\()"
-_SERVES_ANYWHERE = re.compile(rf"\b(?:{_SERVER_CALL})\b", re.IGNORECASE)
-_CALLS = re.compile(rf"\b(?:{_WRITING_CALL}|{_SERVER_CALL})\b", re.IGNORECASE)
+_SERVER_CALL_IN_TEXT = rf"{_SERVER_CALL}|http(?=\s*\()"
+_SERVES_ANYWHERE = re.compile(rf"\b(?:{_SERVER_CALL_IN_TEXT})\b", re.IGNORECASE)
+_CALLS = re.compile(rf"\b(?:{_WRITING_CALL}|{_SERVER_CALL_IN_TEXT})\b", re.IGNORECASE)
 _LEADING = re.compile(r"\A(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _RUN_COMMENT = re.compile(r"/\*M?!(.*?)\*/", re.DOTALL)
 """What MySQL and MariaDB execute although it is in a comment."""

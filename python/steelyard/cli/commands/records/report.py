@@ -116,18 +116,17 @@ def _judged_again(
     whole = read_recorded(record, lines)
     with damage_named():
         judged = rejudge(whole)
-    return judged, [*_edited(record), *differences(recorded, judged)]
+    return judged, [*_edited(record, whole.plan.study_sha256), *differences(recorded, judged)]
 
 
-def _edited(record: Record) -> list[VerdictDifference]:
+def _edited(record: Record, weighed: str) -> list[VerdictDifference]:
     """Where study.toml is not the one that was weighed: what it says of arms and work is not what
-    was measured. Records of earlier versions do not tell."""
-    from steelyard.record.reader import read_plan
+    was measured. `weighed`: the SHA-256 of that; empty in records of earlier versions."""
     from steelyard.record.record import STUDY_FILE
     from steelyard.telemetry.environment import file_sha256
     from steelyard.verdict.rejudge import VerdictDifference
 
-    weighed, now = read_plan(record).study_sha256, file_sha256(record.directory / STUDY_FILE)
+    now = file_sha256(record.directory / STUDY_FILE)
     return [] if weighed in ("", now) else [VerdictDifference(EDITED, weighed, now)]
 
 

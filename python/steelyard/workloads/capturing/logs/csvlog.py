@@ -76,6 +76,7 @@ _OTHER_MARKS = {
     "\t": ("tabs", _WITH_COMMAS.format('csv.reader(sys.stdin, delimiter="\\t")')),
 }
 _TEXTS = '[print(row["{}"].rstrip("\\n")) for row in csv.DictReader(sys.stdin)]'
+_EXPORT = "psql --csv -c 'TABLE postgres_log ORDER BY log_time, session_id, session_line_num' > NEW"
 _PLAIN_NAME = re.compile(r"[\w@ .\[\]-]+")
 
 
@@ -92,15 +93,13 @@ def require_csvlog(path: Path, head: Sequence[str]) -> None:
     if _is_heading(_rows(lines[:1], "|")[0]):
         raise UsageError(
             f"{error}: it is a table as psql shows it",
-            hint="psql --csv -c 'TABLE postgres_log ORDER BY log_time, session_id, "
-            "session_line_num' > NEW writes it as csvlog has it.",
+            hint=f"{_EXPORT} writes it as csvlog has it.",
         )
     names, *rows = _rows(lines, ",")
     if {"log_time", "message"} <= set(names):
         raise UsageError(
             f"{error}: its columns have no error_severity, or neither session_id nor process_id",
-            hint="psql --csv -c 'TABLE postgres_log ORDER BY log_time, session_id, "
-            "session_line_num' > NEW writes all of them.",
+            hint=f"{_EXPORT} writes all of them.",
         )
     for place, name in enumerate(names):
         texts = (row[place] for row in rows if len(row) == len(names) > 1)
