@@ -1,25 +1,19 @@
-"""Reads what distinguishes the rows of a table besides their numbers: labels, parameters and
-outcomes. Rows of different metrics are refused, and so are rows that say that they failed."""
+"""Reads what distinguishes the rows of a table besides their numbers: labels and parameters. Rows
+of different metrics are refused, and so are rows that say that they failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from steelyard.foreign.series import Factor, FactorKind, TransactionCounts
+from steelyard.foreign.series import Factor, FactorKind
 from steelyard.foreign.source import quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.outcomes.failed_rows import refuse_failed_rows, refuse_warm_ups
-from steelyard.foreign.tables.outcomes.failure_shares import failure_shares
 from steelyard.foreign.tables.steps import are_sizes, are_steps, by_arm
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.tables.table_headings import explains, follows, holds_a_metric
 from steelyard.foreign.vocabulary.heading import Heading, Role, metric_of
-
-_TRIED = {"transactions", "requests", "operations", "queries", "samples", "txns", "processed"}
-_TRIED |= {"request_count", "total_requests", "total_transactions", "tried", "calls", "executed"}
-_TRUE = {"true", "t", "yes", "y"}
-
 
 _MEASURED = (Role.METRIC, Role.STATISTIC, Role.VALUE)
 _ALSO_STEPS = (Role.COST, Role.COUNT, Role.DERIVED)
@@ -152,47 +146,6 @@ def _explaining(table: Table, roles: Roles, column: int) -> bool:
 def _clients(roles: Roles) -> tuple[int, ...]:
     unlisted = roles.clients is not None and roles.clients not in roles.parameters
     return (roles.clients,) if unlisted and roles.clients is not None else ()
-
-
-def outcome_of(table: Table, roles: Roles, rows: Sequence[int]) -> TransactionCounts | None:
-    """What became of the transactions of some rows, by the columns that count failures or say which
-    share failed; None where no column does. Without a count of all, `tried` is 0. Fractions are no
-    counts: beside "tps" a column "error" can say how far off it may be."""
-    shares = failure_shares(table, roles, rows)
-    counted = [c for c in roles.outcomes if c not in roles.numbers and _whole(table, c)]
-    if not (counted or shares):
-        return None
-    troubled = tried = 0
-    for column, heading in enumerate(roles.headings):
-        if column in counted:
-            troubled += _sum(table, column, rows)
-        elif (
-            counted
-            and heading.name.strip().lower().replace(" ", "_") in _TRIED
-            and heading.role is Role.COUNT
-        ):
-            tried = max(tried, _sum(table, column, rows))
-    return TransactionCounts(max(tried, troubled) if tried else 0, troubled, shares=shares)
-
-
-def _whole(table: Table, column: int) -> bool:
-    """Whether a column holds whole numbers, as counts are: "3", or "3.0"."""
-    point = "," if table.decimal_comma else "."
-    fractions = (cell.strip().partition(point)[2] for cell in table.columns[column])
-    return not any(set(fraction) & set("123456789") for fraction in fractions)
-
-
-def _sum(table: Table, column: int, rows: Sequence[int]) -> int:
-    """The sum of a column of counts; 1 for a cell that says "true", 0 for others without one."""
-    point = "," if table.decimal_comma else "."
-    total = 0.0
-    cells = table.columns[column]
-    for row in rows:
-        cell = cells[row].strip().replace(point, ".", 1)
-        if cell.replace(".", "", 1).isdecimal() and len(cell) < 16:
-            total += float(cell)
-        total += cell.lower() in _TRUE
-    return round(total)
 
 
 def require_comparable_rows(table: Table, roles: Roles) -> None:

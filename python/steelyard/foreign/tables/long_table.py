@@ -25,10 +25,10 @@ from steelyard.foreign.source import TextPosition
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import (
     factors_of,
-    outcome_of,
     require_comparable_rows,
 )
 from steelyard.foreign.tables.number_columns import number_columns
+from steelyard.foreign.tables.outcomes.transaction_counts import outcome_of
 from steelyard.foreign.tables.row_times import (
     Indices,
     order_of,

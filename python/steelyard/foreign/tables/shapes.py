@@ -18,12 +18,12 @@ from steelyard.foreign.source import SourceText, TextPosition
 from steelyard.foreign.tables.column_roles import Roles, roles_of
 from steelyard.foreign.tables.factors import (
     factors_of,
-    outcome_of,
     require_comparable_rows,
     with_steps,
 )
 from steelyard.foreign.tables.long_table import read_long_table
 from steelyard.foreign.tables.number_columns import number_columns
+from steelyard.foreign.tables.outcomes.transaction_counts import outcome_of
 from steelyard.foreign.tables.row_times import row_moments, run_means, slices_of
 from steelyard.foreign.tables.summary_rows import without_summaries
 from steelyard.foreign.tables.table import Table, read_table

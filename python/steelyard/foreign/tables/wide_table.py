@@ -16,9 +16,10 @@ from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import factors_of, require_comparable_rows
 from steelyard.foreign.tables.named_arms import steps
+from steelyard.foreign.tables.outcomes.transaction_counts import outcomes_by_arm
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.word_columns import contradiction, unit_named
+from steelyard.foreign.tables.word_columns import contradiction, refuse_mixed_units, unit_named
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.foreign.vocabulary.units import unit_of
@@ -60,12 +61,14 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         raise table.source.error("there is no column of numbers", TextPosition(1, 1))
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
     rows_named = bool(factors) and equal and not instead
+    arms = {_name(table, roles, c, len(groups) > 1): roles.headings[c].rest for c in numbers}
     return Sheet(
         source=table.source.name,
         form=form,
         metrics=tuple(metrics),
         order=Order.UNKNOWN,
         rows=(Rows.BLOCKS if rows_named else Rows.BESIDE) if equal else Rows.APART,
+        outcomes=outcomes_by_arm(table, roles, arms, every),
         lines=table.lines,
         row_names=_row_names(factors)[:every] if rows_named else (),
         ordered=not rows_named or _in_order(table, roles, factors),
@@ -312,29 +315,24 @@ def _arms(
             continue
         spot = _spots(table, column)
         values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
-        name, named_unit = _arm_and_unit(table.name(column))
-        if several:
-            name = "_".join(roles.headings[column].rest)
+        named_unit = _arm_and_unit(table.name(column))[1]
         grain = Grain.SLICE if instead else Grain.REPETITION
-        series.append(Series(name, values, grain, spot=spot, instead=instead))
+        arm = _name(table, roles, column, several)
+        series.append(Series(arm, values, grain, spot=spot, instead=instead))
         units += [(entry, column) for entry in (unit, named_unit, column_unit) if entry] or [
             ("", column)
         ]
-    _refuse_mixed_units(table, units)
-    _refuse_mixed_units(table, _units_of_headings(table, roles, columns))
+    refuse_mixed_units(table, units)
+    refuse_mixed_units(table, _units_of_headings(table, roles, columns))
     unit = units[0][0] if units else ""
     return _metric(unit, table, roles, columns), tuple(series)
 
 
-def _refuse_mixed_units(table: Table, units: Sequence[tuple[str, int]]) -> None:
-    """NumbersError where units, each with its column, are not all the same."""
-    for unit, column in units:
-        if unit != units[0][0]:
-            raise table.source.error(
-                f"mixed units: {unit or 'none'} after {units[0][0] or 'none'}",
-                table.spot(0, column),
-                hint="Write all arms in one unit.",
-            )
+def _name(table: Table, roles: Roles, column: int, several: bool) -> str:
+    """The name of an arm, by its column of one of `several` metrics or of the only one."""
+    return (
+        "_".join(roles.headings[column].rest) if several else _arm_and_unit(table.name(column))[0]
+    )
 
 
 def _units_of_headings(table: Table, roles: Roles, columns: Sequence[int]) -> list[tuple[str, int]]:

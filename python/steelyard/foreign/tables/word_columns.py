@@ -298,3 +298,14 @@ def contradiction(
     return source.error(
         f"mixed units: {unit} for {metric.words}", position, hint="Write all numbers in one unit."
     )
+
+
+def refuse_mixed_units(table: Table, units: Sequence[tuple[str, int]]) -> None:
+    """NumbersError where units, each with its column, are not all the same."""
+    for unit, column in units:
+        if unit != units[0][0]:
+            raise table.source.error(
+                f"mixed units: {unit or 'none'} after {units[0][0] or 'none'}",
+                table.spot(0, column),
+                hint="Write all arms in one unit.",
+            )

@@ -37,13 +37,14 @@ def failure_shares(table: Table, roles: Roles, rows: Sequence[int]) -> Shares:
         if values is None:
             continue
         by_time = "per" in split_words(heading.name)
-        name, (over, work) = quoted(table.name(column)), _work(table, roles) if by_time else _NONE
+        name, (over, work) = quoted(heading.name), _work(table, roles) if by_time else _NONE
         pairs = ((values[row], None if work is None else work[row]) for row in rows)
         of_rows = tuple(
             value / (done or 1.0) for value, done in pairs if value is not None and done != 0
         )
         if of_rows:
-            shares[f"{name} divided by {quoted(table.name(over))}" if work else name] = of_rows
+            divided = f"{name} divided by {quoted(roles.headings[over].name)}"
+            shares[divided if work else name] = of_rows
     return shares
 
 
