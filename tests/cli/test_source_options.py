@@ -120,3 +120,12 @@ def test_what_is_there_is_a_path_whatever_its_name(name: str) -> None:
 def test_a_connection_string_is_one(text: str) -> None:
     assert is_dsn(text)
     assert not is_miswritten(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["127.0.0.1:5432/db", "db.example.com:5432/shop", "bob@h-1:5432/shop", "[::1]:5432/db"]
+)
+def test_an_address_without_its_scheme_is_refused_with_it(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        is_dsn(text)
+    assert f"postgresql://{text}" in str(refused.value.hint)

@@ -73,7 +73,9 @@ def shop() -> Iterator[Original]:
         original.make("--no-data-checksums")
         # As with Debian's packages: no backup holds its configuration.
         (original.directory / "postgresql.conf").unlink()
-        original.configuration = "shared_buffers = 48MB\nwork_mem = 5MB\n"
+        original.configuration = (
+            "shared_buffers = 48MB\nwork_mem = 5MB\nmax_prepared_transactions = 5\n"
+        )
         with original.running(*LOGGED):
             original.ask("CREATE DATABASE shop")
             for table in ("orders", "lines"):

@@ -261,7 +261,8 @@ def at_least(duration: str) -> AfterValidator:
 
     def check(value: int) -> int:
         if 0 < value < min(bound_ns, NS_PER_MS):  # nobody means so few nanoseconds
-            raise ValueError(f"{value} has no unit: {value}s, {value}m")
+            units = ("ms", "s") if bound_ns < NS_PER_S else ("s", "m")
+            raise ValueError(f"{value} has no unit: {', '.join(f'{value}{u}' for u in units)}")
         if value < bound_ns:
             raise ValueError(f"must be at least {format_duration(bound_ns)}")
         return value

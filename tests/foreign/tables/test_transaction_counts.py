@@ -14,7 +14,10 @@ HEADS = [
     (["tps_off", "failed_off", "tps_on", "failed_on"], ("tps_off", "tps_on"), 0),
     (["off_tps", "on_tps", "off_failed", "off_retries", "on_failed"], ("off_tps", "on_tps"), 0),
     (
-        ["run", "off_tps", "off_transactions", "off_failed", "on_tps", "on_transactions", "on_failed"],
+        [
+            *("run", "off_tps", "off_transactions", "off_failed"),
+            *("on_tps", "on_transactions", "on_failed"),
+        ],
         ("off_tps", "on_tps"),
         12 * 30_000,
     ),
@@ -23,7 +26,7 @@ HEADS = [
         ("off", "on"),
         0,
     ),
-]  # fmt: skip
+]
 
 
 def cell(heading: str, row: int) -> str:

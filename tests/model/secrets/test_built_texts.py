@@ -40,7 +40,20 @@ VARIABLES = [
     f"psql -vp='a {T}' --set=q=1 -c \"ALTER ROLE x PASSWORD :'p'\"",
     f"psql --variable 'p={T}' -c \"CREATE USER a IDENTIFIED BY :'p'\"",
 ]
+ASSIGNED = [
+    f"DO $$DECLARE v text := '{T}'; BEGIN EXECUTE format('ALTER ROLE a PASSWORD %L', v); END$$",
+    f"DECLARE v varchar(20) NOT NULL DEFAULT '{T}';\nEXECUTE 'ALTER ROLE a PASSWORD ' || lower(v);",
+    f"BEGIN v := '{T}'; EXECUTE format('ALTER ROLE %I PASSWORD %L', n, v); END",
+    f"DO 'DECLARE v text := ''{T}''; BEGIN EXECUTE format(''ALTER ROLE a PASSWORD %L'', v); END'",
+    f"EXECUTE 'ALTER ROLE a PASSWORD ' || quote_literal($1) USING '{T}'",
+    f"EXECUTE format('ALTER ROLE %I PASSWORD %L', $1, $2) INTO x USING 'bob', '{T}';",
+    f"SET @p = '{T}'; SET @s = CONCAT('ALTER USER u IDENTIFIED BY ', QUOTE(@p)); PREPARE s FROM @s",
+    f"DECLARE @p nvarchar(20) = N'{T}'; EXEC('ALTER LOGIN x WITH PASSWORD = \'\'' + @p + '\'\'')",
+]  # fmt: skip
 HARMLESS = [
+    "DECLARE v text := 'x'; BEGIN EXECUTE format('ALTER ROLE a PASSWORD %L', w); END",
+    "DECLARE v text := 'x'; BEGIN EXECUTE format('SELECT %L', v); RAISE 'no password'; END",
+    "EXECUTE format('SELECT %L', $1) USING 'x'; -- password",
     "\\set id random(1, 100)\nUPDATE u SET token = :id WHERE a = :b",
     "\\set p 'a'\nSELECT token::text, :'p' FROM t WHERE name = :'p' AND azure_key = :'p'",
     "psql -v p=5 --set q=6 -c 'SELECT :p, token FROM t'; grep -v p=5",
@@ -55,7 +68,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*FORMATTED, *JOINED, *VARIABLES])
+@pytest.mark.parametrize("text", [*FORMATTED, *JOINED, *VARIABLES, *ASSIGNED])
 @pytest.mark.parametrize("around", ["{}", "LOG:  x\n{}\nLOG:  y"], ids=["alone", "in a log"])
 def test_a_secret_that_is_put_behind_its_name_is_hidden(text: str, around: str) -> None:
     text = around.replace("{}", text)

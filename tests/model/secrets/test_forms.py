@@ -85,9 +85,13 @@ PROGRAMS = [
     *(f"7z x -so -p{T} a.7z", f"7za a -p'{T}' a.7z", f"unzip -P {T} -p a.zip", f"zip -P{T} a b"),
     *(f"smbclient //h/s -U u%{T} -c get", f"lftp -u u,{T} -e get ftp://h", f"cqlsh -u u -p {T}"),
     *(f"aws configure set aws_secret_access_key {T}", f"mc alias set s3 https://h AK {T} && ls"),
+    *(f"influx -username a -password {T} -execute x", f"isql -v d sa {T}", f"isql d sa '{T} a'"),
+    *(f"db2 connect to d user bob using {T}", f"CONNECT TO d USER bob USING {T}"),
+    *(f"htpasswd -b f bob {T}", f"htpasswd -cbB f bob '{T}'"),
     *(f"sshpass -p '{T} a' ssh h", f"sshpass -p{T} ssh h", f"sshpass -v -p {T} ssh h"),
 ]
 COLONS = [
+    *(f"SELECT 1 {mark}password: {T}" for mark in ("-- ", "/* ", "/*", "# ", "// ")),
     *(f"{before}password: a b {T}" for before in ("", "  ", "- ", "x: 1\n", "user: u\n  ", "# ")),
     f"PGPASSWORD: {T}",
     f"password: |\n  a\n  {T}\nuser: u",
@@ -115,6 +119,19 @@ COLONS = [
     f"<password>{T}",
 ]
 STATEMENTS = [
+    *(
+        f"SELECT {function}('bob', '{T}')"
+        for function in (
+            *("login", "app.login", "log_in", "user_login", "sign_in", "signup", "authenticate"),
+            *("authenticate_user", "check_login", "verify_credentials", "create_user", "LogOn"),
+        )
+    ),
+    f"SELECT * FROM app.login ($$bob$$, E'{T}', true)",
+    f"CREATE USER a IDENTIFIED BY /*!50000 '{T}' */",
+    f"CREATE USER a IDENTIFIED /*!50000 BY '{T}' */",
+    f"CREATE USER a IDENTIFIED /*M!100100 WITH x AS '{T}' */",
+    f"UPDATE u SET password = CASE WHEN id = 1 THEN '{T}' ELSE password END",
+    f"UPDATE u SET password=CASE id WHEN 1 THEN 'a' ELSE E'{T}' END, b = 'c'",
     f"ALTER ROLE a PASSWORD 'a'\n'{T}'",
     f"ALTER ROLE a PASSWORD E'a\\\\' '{T}'",
     f"ALTER ROLE a PASSWORD 'a' || '{T}'",

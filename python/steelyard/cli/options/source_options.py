@@ -6,6 +6,7 @@ Copies a running server for `--from DSN`, after asking, and keeps the settings i
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -87,6 +88,10 @@ class SourceOptions:
         return os.path.abspath(os.path.expanduser(self.config)) if self.config else None
 
 
+_ADDRESS = re.compile(r"(?:[\w.-]{1,63}@)?(?:[\w.-]{1,253}|\[[\da-f:.]+\]):\d{1,5}/[\w.-]*")
+"""A host, its port and a database, perhaps with a user."""
+
+
 def _source(keys: Mapping[str, str | None]) -> list[str]:
     return [Change(f"source.{key}", value) for key, value in keys.items() if value is not None]
 
@@ -102,6 +107,11 @@ def is_dsn(text: str) -> bool:
         raise UsageError(
             f'neither a file that is there nor a connection string: "{without_secrets(text)}"',
             hint=WELL_WRITTEN,
+        )
+    if _ADDRESS.fullmatch(text):
+        raise UsageError(
+            f'neither a file that is there nor a connection string: "{text}"',
+            hint=f"Type it as one: postgresql://{text}",
         )
     word, equals, _ = text.partition("=")
     is_path = text.split() == [text] and ("/" in word or "." in word)  # no word of libpq has one

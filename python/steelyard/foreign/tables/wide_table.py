@@ -61,14 +61,14 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         raise table.source.error("there is no column of numbers", TextPosition(1, 1))
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
     rows_named = bool(factors) and equal and not instead
-    arms = {_name(table, roles, c, len(groups) > 1): roles.headings[c].rest for c in numbers}
+    named_by = {_name(table, roles, c, len(groups) > 1): roles.headings[c].rest for c in numbers}
     return Sheet(
         source=table.source.name,
         form=form,
         metrics=tuple(metrics),
         order=Order.UNKNOWN,
         rows=(Rows.BLOCKS if rows_named else Rows.BESIDE) if equal else Rows.APART,
-        outcomes=outcomes_by_arm(table, roles, arms, every),
+        outcomes=outcomes_by_arm(table, roles, named_by, every),
         lines=table.lines,
         row_names=_row_names(factors)[:every] if rows_named else (),
         ordered=not rows_named or _in_order(table, roles, factors),

@@ -4,6 +4,7 @@ secret name in another literal, as format('PASSWORD %L', '…') and 'password=' 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
 from steelyard.model.secrets.secret_values import (
@@ -11,6 +12,7 @@ from steelyard.model.secrets.secret_values import (
     bare_word,
     doubled_end,
     hide,
+    inner_literal_end,
     literal_end,
     replace_behind,
     word_end,
@@ -24,7 +26,7 @@ _CLOSED_DOUBLED = re.compile(r"(?P<content>(?:[^']++|'{4})*+)''")
 _CLOSED_DOUBLE = re.compile(r'(?P<content>(?:[^"\\\n]++|""|\\[\s\S])*+)"')
 _MOST_IN_DOLLARS = 4000
 """Characters."""
-_BEHIND = re.compile(rf"{GAP}(?P<operator>\|\||\+(?=\s{{0,20}}[nN]?['\"(])|,)")
+_BEHIND = re.compile(rf"{GAP}(?P<operator>\|\||\+(?=\s{{0,20}}[nN]?['\"(@])|,)")
 _OPERATOR = re.compile(rf"{GAP}(?:\|\||\+){GAP}")
 _PLACE = r"(?:%(?:(?:\d{1,3}\$)?-?\d{0,3}[LIsSvd]|(?=[\s'\",;)]|\Z))|(?P<last>\Z))"
 """Where a value is put: what format takes for one, or the end of the literal."""
@@ -45,7 +47,15 @@ _PLAIN = re.compile(r"[^'\"$()\[\];]++")
 _WORD = re.compile(r"[\w.@:]{1,128}+(?!')")
 _CALLED = re.compile(r"\s{0,9}\(")
 _CAST = re.compile(r"(?:\s{0,9}::\s{0,9}\w{1,63}){1,9}+")
-
+_VARIABLE = re.compile(r"(?<![\w.])@?[A-Za-z_]\w{0,62}\b(?!\s{0,3}\()|\$\d{1,5}")
+_ASSIGNED = re.compile(
+    r"(?:(?<![\w.$@])(?!(?:begin|declare|then|else|loop|set)\b)(?P<name>@?[A-Za-z_]\w{0,62})"
+    r"(?:\s{1,9}(?:constant\s{1,9})?[\w.]{1,63}(?:\s?\(\s?\w{1,9}\s?\))?"
+    r"(?:\s{1,9}not\s{1,9}null)?\s{1,9}(?:default\b|:?=)|\s{0,9}:?=)"
+    rf"|\bexecute\b[^;]{{1,600}}?\busing\b(?:[^;']{{0,300}},)?){GAP}(?=[eEnN]?['$\"])",
+    re.IGNORECASE,
+)
+"""Before the literal that a variable is set to."""
 _USED = re.compile(
     rf"(?<![\w.])(?P<name>[\w.-]{{1,100}}+)[\"'`]?{GAP}(?:(?:=>?|:=|\bto\b|\b(?P<by>by)\b){GAP})?"
     r":(?P<quote>['\"]?)(?P<variable>\w{1,63})(?P=quote)(?!\w)",
@@ -60,7 +70,36 @@ _SET = re.compile(
 
 def without_built(text: str) -> str:
     """The text without the literals that are put behind a secret name in another."""
-    parts, copied, at = list[str](), 0, 0
+    parts, copied = list[str](), 0
+    for built in _built(text):
+        parts += [text[copied : built.start], *built.parts]
+        copied = built.end
+    return "".join([*parts, text[copied:]])
+
+
+def without_assigned(text: str) -> str:
+    """The text without the literals of the variables of a function, or of a session, that are put
+    behind a secret name in a literal, and of the parameters that EXECUTE … USING puts there."""
+    names = {word.lower() for b in _built(text) for word in _VARIABLE.findall("".join(b.parts))}
+    if not names:
+        return text
+
+    def value(match: re.Match[str]) -> tuple[str, int] | None:
+        name = (match["name"] or "$1").lower()
+        if name not in names:
+            return None
+        end = inner_literal_end(text, match.end())
+        if not match["name"]:
+            end = literal_end(text, match.end(), listed=True)
+        hidden = None if end is None else hide(text, match.end(), end)
+        return None if hidden is None else (hidden.mark, hidden.end)
+
+    return replace_behind(_ASSIGNED, text, value)
+
+
+def _built(text: str) -> Iterator[_Built]:
+    """What is put behind secret names, one place after the other."""
+    at = 0
     while (opening := _OPENING.search(text, at)) is not None:
         at, quote = opening.end(), opening["quote"]
         doubled = quote[0] == "'" and len(quote) % 4 == 2
@@ -71,12 +110,10 @@ def without_built(text: str) -> str:
         behind = _BEHIND.match(text, past)
         if behind is None or not _leads_to_value(content, joined=behind["operator"] != ","):
             continue
-        built = _Built(text, quote, doubled=doubled)
-        at = built.arguments(behind.end()) if behind["operator"] == "," else built.operands(past)
-        begins = behind.end() if behind["operator"] == "," else past
-        parts += [text[copied:begins], *built.parts]
-        copied = at
-    return "".join([*parts, text[copied:]])
+        listed = behind["operator"] == ","
+        built = _Built(text, quote, behind.end() if listed else past, doubled=doubled)
+        built.end = at = built.arguments(built.start) if listed else built.operands(built.start)
+        yield built
 
 
 def without_variables(text: str) -> str:
@@ -145,7 +182,8 @@ def _is_secret(match: re.Match[str], content: str) -> bool:
 class _Built:
     """What is put there, in pieces of the text without its literals."""
 
-    def __init__(self, text: str, quote: str, *, doubled: bool) -> None:
+    def __init__(self, text: str, quote: str, start: int, *, doubled: bool) -> None:
+        self.start = self.end = start
         self._text = text
         self._double = quote == '"'  # else a name stands in such quotes
         self._doubled = doubled
@@ -195,9 +233,7 @@ class _Built:
     def _past_piece(self, at: int) -> int:
         """Past a literal, which is hidden, or one character."""
         text = self._text
-        end = doubled_end(text, at) if self._doubled else literal_end(text, at)
-        if end == at + 2 and text[end : end + 1].isalnum():
-            end = doubled_end(text, at)
+        end = doubled_end(text, at) if self._doubled else inner_literal_end(text, at)
         hidden = None
         if end is not None and (text[at] != '"' or self._double):
             hidden = hide(text, at, end)

@@ -8,14 +8,16 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from steelyard.model.secrets.built_texts import without_built, without_variables
+from steelyard.model.secrets.built_texts import without_assigned, without_built, without_variables
+from steelyard.model.secrets.keyed_rows import without_keyed_values
 from steelyard.model.secrets.named_secrets import without_named
 from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
 from steelyard.model.secrets.secret_values import (
     GAP,
-    doubled_end,
     hide,
+    inner_literal_end,
     literal_end,
+    next_at,
     replace_behind,
     without_later_literals,
     without_literals,
@@ -45,9 +47,11 @@ _MYSQLSH_LOGIN = re.compile(
     r"(\bmysqlsh\b[^\n|&]{0,300}?[\s=]['\"]?[^\s:/@'\"=-][^\s:/@'\"=]{0,63}+:)"
     rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=@)"
 )
+_OPENED = r"(?:/\*M?!\d{0,6}\s{0,9})?"
+"""A comment that MySQL reads."""
 _IDENTIFIED = re.compile(
-    rf"\bidentified\b{GAP}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?(?:by|as|using)\b{GAP}"
-    rf"(?:(?:password|values)\b{GAP})?",
+    rf"\bidentified\b{_OPENED}{GAP}{_OPENED}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?{_OPENED}"
+    rf"(?:by|as|using)\b{GAP}{_OPENED}(?:(?:password|values)\b{GAP})?{_OPENED}",
     re.IGNORECASE,
 )
 _REPLACED = re.compile(rf"\breplace\b{GAP}(?=['\"])", re.IGNORECASE)
@@ -78,6 +82,15 @@ _STORED = re.compile(
     rf"{_QUOTE}){_QUOTED_WORD}"
 )
 """Of the AWS command line."""
+_NAMED_LOGIN = re.compile(
+    rf"(\b(?:influx\b[^\n|&;]{{0,300}}?\s-password|isql\s{{1,9}}(?:-\S{{1,20}}\s{{1,9}}){{0,9}}"
+    rf"[^\s-]\S{{0,99}}\s{{1,9}}[^\s-]\S{{0,99}}|db2\b[^\n|&;]{{0,300}}?\susing"
+    rf"|connect\s{{1,9}}to\s{{1,9}}\S{{1,63}}\s{{1,9}}user\s{{1,9}}\S{{1,63}}\s{{1,9}}using"
+    rf"|htpasswd\b[^\n|&;]{{0,100}}?\s-\w{{0,9}}b\w{{0,9}}\s{{1,9}}\S{{1,200}}\s{{1,9}}\S{{1,100}})"
+    rf"\s{{1,9}}{_QUOTE}){_QUOTED_WORD}",
+    re.IGNORECASE,
+)
+"""Of programs that take a user and a password one behind the other."""
 _ALIAS = re.compile(
     rf"(\bmc\s{{1,9}}(?:alias\s{{1,9}}set|config\s{{1,9}}host\s{{1,9}}add)\s{{1,9}}[^\s-]\S{{0,60}}"
     rf"\s{{1,9}}\S{{1,200}}\s{{1,9}}[^\s'\"]{{1,200}}\s{{1,9}}{_QUOTE}){_QUOTED_WORD}"
@@ -141,6 +154,16 @@ _PROCEDURE = re.compile(
 """Procedures of SQL Server with a password among their arguments, which stand in no parentheses."""
 _SIGNED = re.compile(r"(?<!\w)(?:sign|verify)\s{0,3}(?=\()", re.IGNORECASE)
 """Of pgjwt: its first argument is what is signed, and the second one the key."""
+_LOG_IN = re.compile(
+    r"(?<![\w.])(?:\w{1,63}\.){0,2}(?:[a-z]{1,20}_){0,2}(?:log_?in|log_?on|sign_?(?:in|up|on)"
+    r"|authenticate|(?:check|verify|validate|test)_(?:login|credentials?|user)"
+    r"|(?:register|create|add|new)_(?:user|account|login))(?:_user|_account)?\s{0,3}(?=\()",
+    re.IGNORECASE,
+)
+"""Functions that take the name of a user, and a password behind it."""
+_OF_A_TABLE = re.compile(
+    r"\b(?:table|into|exists|on|references|copy|index)\s{1,20}\Z", re.IGNORECASE
+)
 _ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
 _NO_TEXT = re.compile(r"[\w@.$-]{0,128}+")
 _COMMA = re.compile(rf"{GAP},")
@@ -175,8 +198,8 @@ def _end_of_access(text: str, match: re.Match[str]) -> int:
     """The @ that ends the password of a URI: the last one of its word; of its line, where that has
     none or no host behind it, but before the next URI and the quote that closes this one."""
     start = match.end()
-    bound = _next_at(text, "://", start, len(text))
-    bound = _next_at(text, "\n", start, bound)
+    bound = next_at(text, "://", start, len(text))
+    bound = next_at(text, "\n", start, bound)
     word = _WORD.match(text, start, bound)
     word_end = word.end() if word else start
     in_word = text.rfind("@", start, word_end)
@@ -194,12 +217,7 @@ def _end_of_access(text: str, match: re.Match[str]) -> int:
 def _closed_at(text: str, match: re.Match[str], bound: int) -> int:
     scheme = _SCHEME.search(text, max(0, match.start() - 40), match.start())
     before = text[scheme.start() - 1 : scheme.start()] if scheme else ""
-    return _next_at(text, before, match.end(), bound) if before in ("'", '"') else bound
-
-
-def _next_at(text: str, mark: str, start: int, end: int) -> int:
-    at = text.find(mark, start, end)
-    return end if at < 0 else at
+    return next_at(text, before, match.end(), bound) if before in ("'", '"') else bound
 
 
 def _without_passwords_of_accounts(text: str) -> str:
@@ -229,6 +247,14 @@ def _without_keys_of_tokens(text: str) -> str:
     return replace_behind(_SIGNED, text, lambda match: without_later_literals(text, match.end()))
 
 
+def _without_log_ins(text: str) -> str:
+    def arguments(match: re.Match[str]) -> tuple[str, int] | None:
+        of_a_table = _OF_A_TABLE.search(text[max(0, match.start() - 40) : match.start()])
+        return None if of_a_table else without_later_literals(text, match.end())
+
+    return replace_behind(_LOG_IN, text, arguments)
+
+
 def _without_calls(text: str) -> str:
     """Likewise of functions whose names are secret."""
 
@@ -247,7 +273,7 @@ def _arguments_left_out(match: re.Match[str]) -> tuple[str, int]:
     text, at, parts = match.string, match.end(), list[str]()
     start = _past(_ARGUMENT, text, at)
     while True:
-        literal = _literal_argument(text, start)
+        literal = inner_literal_end(text, start)
         hidden = None if literal is None else hide(text, start, literal)
         end = literal or _past(_NO_TEXT, text, start)
         parts += [text[at:start], hidden.mark if hidden else text[start:end]]
@@ -262,14 +288,6 @@ def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     assert match is not None  # it may be empty
     return match.end()
-
-
-def _literal_argument(text: str, at: int) -> int | None:
-    """Past a literal, also one within a literal; None where none begins."""
-    end = literal_end(text, at)
-    if end == at + 2 and text[end : end + 1].isalnum():
-        return doubled_end(text, at)
-    return end
 
 
 @lru_cache(maxsize=10_000)
@@ -302,7 +320,7 @@ def _without_options(text: str) -> str:
 def _end_of_word(text: str, start: int, quote: str | None) -> int:
     """Up to the quote that closes it, or to the end of its line; else of a word without quotes."""
     if quote is not None:
-        return _next_at(text, quote, start, _next_at(text, "\n", start, len(text)))
+        return next_at(text, quote, start, next_at(text, "\n", start, len(text)))
     rest = _REST.match(text, start)
     return rest.end() if rest else start
 
@@ -323,6 +341,7 @@ def _replacing(pattern: re.Pattern[str], after: str = "") -> Callable[[str], str
 
 _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("\\set", "-v", "--set", "--variable"), without_variables),
+    (("password", "identified"), without_assigned),
     (("://",), _without_access),
     (("jdbc:oracle",), _replacing(_ORACLE, "@")),
     (("sp_",), _without_arguments),
@@ -331,6 +350,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("values",), without_aliased_rows),
     (("insert", "replace"), without_positional_rows),
     (("copy",), without_copied_rows),
+    (("update", "values", "copy"), without_keyed_values),
     (
         (
             *("crypt", "hmac", "account_add", "password_strength", "_s3", "rds_set_external"),
@@ -339,6 +359,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
         _without_ciphers,
     ),
     (("sign", "verify"), _without_keys_of_tokens),
+    (("log", "sign", "auth", "_user", "_account", "_credential"), _without_log_ins),
     (("(",), _without_calls),
     (("%", "||", "+", ","), without_built),
     (("",), without_quotes),
@@ -354,6 +375,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("admin",), _replacing(_MYSQLADMIN)),
     (("configure",), _replacing(_STORED)),
     (("mc",), _replacing(_ALIAS)),
+    (("influx", "isql", "db2", "using", "htpasswd"), _replacing(_NAMED_LOGIN)),
     (("bearer",), _replacing(_BEARER)),
     (("basic",), lambda text: _BASIC.sub(_without_basic, text)),
     (("scram-sha-256$",), _replacing(_SCRAM)),

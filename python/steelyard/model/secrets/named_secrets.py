@@ -28,10 +28,12 @@ from steelyard.model.secrets.secret_values import (
     field_end,
     follows_clause,
     has_sql,
+    hidden_branches,
     hide,
     is_compared,
     line_end,
     literal_end,
+    next_at,
     word_end,
 )
 
@@ -73,7 +75,11 @@ _IN_TAG = re.compile(r"<(?:[\w.-]{1,63}:)?$")
 _REVERSED = re.compile(
     r"'(?:\s?::\s?\w{1,63})?\s{0,9}(?:=|<>|!=|\bas\b)\s{0,9}[\"`]?$", re.IGNORECASE
 )
-_ELEMENT = re.compile(r"(?:^|\n|[{\[,]\s{0,50})[ \t]{0,200}(?:-[ \t]{1,9}|[#>][ \t]{0,9})?$")
+_ELEMENT = re.compile(
+    r"(?:^|\n|[{\[,]\s{0,50})[ \t]{0,200}(?:-[ \t]{1,9}|[#>][ \t]{0,9})?$"
+    r"|(?:--|/\*|(?<!:)//|\s#)[ \t]{0,9}$"
+)
+"""Of YAML, or of a comment."""
 _HEADER = re.compile(
     r"(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+|[\w-]+-(?:token|key)", re.IGNORECASE
 )
@@ -233,17 +239,12 @@ def _in_tag(name: _NameAt) -> Hidden | None:
     if tag is None:
         return None
     if tag[0].endswith("["):
-        return hide(text, tag.end(), _next_at(text, "]]>", tag.end()))
-    end = _next_at(text, "<", tag.end())
+        return hide(text, tag.end(), next_at(text, "]]>", tag.end(), len(text)))
+    end = next_at(text, "<", tag.end(), len(text))
     if text.startswith("</", end):
         return hide(text, tag.end(), end)
     word = _CUT_OFF.match(text, tag.end())
     return hide(text, tag.end(), word.end()) if word else None
-
-
-def _next_at(text: str, mark: str, at: int) -> int:
-    end = text.find(mark, at)
-    return len(text) if end < 0 else end
 
 
 def _assigned(name: _NameAt, operator: re.Match[str]) -> Hidden | None:
@@ -259,8 +260,9 @@ def _assigned(name: _NameAt, operator: re.Match[str]) -> Hidden | None:
         if literal_at == at and _GOES_ON.match(text, end):
             end = max(end, word_end(text, at))
         return hide(text, literal_at, end)
-    if "\n" in text[name.end : at] or at == len(text):
-        return None
+    branches = hidden_branches(text, literal_at) if name.sql else None
+    if branches or "\n" in text[name.end : at] or at == len(text):
+        return branches
     spaced = text[name.end].isspace() and text[at - 1].isspace()
     in_statement = name.sql and not name.in_literal and not name.in_double
     if in_statement and is_compared(text, at, name.name, name.before, spaced=spaced):

@@ -35,6 +35,8 @@ _HINTS = (
         "verify",
         "rds_set_external",
     ),
+    *("login", "log_in", "logon", "log_on", "sign", "_user", "_account", "influx", "isql", "db2"),
+    *("connect to",),
     *("openrowset", "cqlsh", "7z", "zip ", "smbclient", "lftp", "mc alias", "mc config"),
     *(
         "insert",

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 
-GAP = r"(?:\s++|/\*(?:(?!\*/)[\s\S]){0,1000}+\*/|--[^\n]{0,300}+\n){0,12}+"
-"""Blanks and comments of SQL, not too many: each name may be followed by all of them."""
+GAP = r"(?:\s++|/\*(?!M?!)(?:(?!\*/)[\s\S]){0,1000}+\*/|--[^\n]{0,300}+\n){0,12}+"
+"""Blanks and comments of SQL, not too many: each name may be followed by all of them. MySQL reads
+what is in /*! … */."""
 _TEXT = (
     r"(?:\b(?:e|n|b|x|u&|_\w++\s*+))?'(?:[^'\\]++|''|\\[\s\S])*+(?:'|\Z)"
     r"|\$(?P<{tag}>\w*+)\$[\s\S]*?(?:\$(?P={tag})\$|\Z)"
@@ -61,6 +62,8 @@ _CLAUSE = re.compile(
 )
 """What stands before a column in a statement or a plan, and not before a word of libpq."""
 _OF_LIBPQ = re.compile(r"pass|pwd", re.IGNORECASE)
+_CASE = re.compile(r"case\b(?:[^';]|'(?:[^']|'')*+'){1,2000}?\bend\b", re.IGNORECASE)
+_BRANCH = re.compile(r"(\b(?:then|else)\s{1,9})([eEnN]?'(?:[^']|'')*+')", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]++")
 _PSQL_SET = re.compile(r"\\set(?:env)?[ \t]{1,9}$")
 _NO_EXPRESSION = re.compile(r"(?![\d \t.+*/%-]*+(?:\n|\Z))[^\n(:'\";]++(?=\n|\Z)")
@@ -152,6 +155,21 @@ def literal_end(text: str, at: int, *, listed: bool = False) -> int | None:
     return match.end()
 
 
+def inner_literal_end(text: str, at: int) -> int | None:
+    """The same of a literal that may stand within another, whose quotes are two."""
+    end = literal_end(text, at)
+    return doubled_end(text, at) if end == at + 2 and text[end : end + 1].isalnum() else end
+
+
+def hidden_branches(text: str, at: int) -> Hidden | None:
+    """What a CASE that begins there may give, replaced; None where none begins."""
+    match = _CASE.match(text, at)
+    if match is None:
+        return None
+    mark = _BRANCH.sub(lambda branch: f"{branch[1]}'{LEFT_OUT}'", match[0])
+    return Hidden(at, match.end(), mark)
+
+
 def bare_word(text: str, at: int, name: str, before: str) -> re.Match[str] | None:
     """A value without quotes, behind a name that ends there: `\\set NAME word` of psql, and the
     password of a role, which is an error that servers log and quote."""
@@ -196,6 +214,12 @@ def field_end(text: str, at: int, *, quoted: bool) -> int:
     match = (_FIELD if quoted else _QUOTED_FIELD).match(text, at)
     assert match is not None  # it may be empty
     return match.end()
+
+
+def next_at(text: str, mark: str, start: int, end: int) -> int:
+    """Where the mark is next between two places, else the second one."""
+    at = text.find(mark, start, end)
+    return end if at < 0 else at
 
 
 def line_end(text: str, at: int, closing: str = "") -> int:

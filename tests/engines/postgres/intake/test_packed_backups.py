@@ -44,3 +44,27 @@ def test_a_backup_of_barman_holds_a_data_directory(tmp_path: Path) -> None:
         inspect_source(tmp_path)
     assert f"--from {data}" in str(refused.value.hint)
     assert inspect_source(data).major == "18"
+
+
+@pytest.mark.parametrize("above", [0, 1])
+@pytest.mark.parametrize(
+    ("file", "program", "typed"),
+    [
+        ("archive/main/archive.info", "pgBackRest", "pgbackrest restore --stanza"),
+        ("backup/main/backup.info.copy", "pgBackRest", "pgbackrest restore --stanza"),
+        ("basebackups_005/base_01_backup_stop_sentinel.json", "WAL-G", "wal-g backup-fetch DIR"),
+        ("main/base/20260101T0101/backup.info", "Barman", "barman recover SERVER latest DIR"),
+        ("main/wals/xlog.db", "Barman", "barman recover SERVER latest DIR"),
+        ("backups/main/R1/backup_content.control", "pg_probackup", "pg_probackup restore"),
+    ],
+)
+def test_a_repository_of_backups_says_how_one_is_restored(
+    tmp_path: Path, above: int, file: str, program: str, typed: str
+) -> None:
+    place = tmp_path.joinpath("theirs", *Path(file).parts[above:])
+    place.parent.mkdir(parents=True)
+    place.write_text("x")
+    with pytest.raises(UsageError) as refused:
+        inspect_source(tmp_path / "theirs")
+    assert f"backups of {program}" in str(refused.value.hint)
+    assert typed in str(refused.value.hint)

@@ -44,9 +44,21 @@ _MOST_SUGGESTED = 3
 _RESTORE = {
     "pgBackRest": "pgbackrest restore --stanza=NAME --pg1-path=DIR --archive-mode=off",
     "pg_probackup": "pg_probackup restore -B CATALOG --instance=NAME -D DIR",
-    "WAL-G": "wal-g backup-fetch DIR NAME",
+    "WAL-G": "wal-g backup-fetch DIR LATEST",
+    "Barman": "barman recover SERVER latest DIR",
 }
-"""How what a program of BACKUP_PROGRAMS writes becomes a data directory."""
+"""How what a program of BACKUP_PROGRAMS, or Barman, writes becomes a data directory."""
+_REPOSITORIES = {
+    "**/archive.info": "pgBackRest",
+    "**/backup.info.copy": "pgBackRest",
+    "**/*_backup_stop_sentinel.json": "WAL-G",
+    "**/base/*/backup.info": "Barman",
+    "**/wals/xlog.db": "Barman",
+    "**/backup_content.control": "pg_probackup",
+}
+"""What stands in the directory above backups, by the program that keeps them."""
+_LEVELS = 4
+"""At which these are looked for."""
 _OF_OTHERS = (
     *("ibdata1*", "mysql.ibd*", "aria_log_control", "xtrabackup_checkpoints*"),
     *("@.json", "*-schema-create.sql*"),
@@ -127,7 +139,7 @@ def _directory(path: Path) -> DataPlace:
         raise UsageError(
             f'cannot take in "{path}": it is no data directory, base backup or dump',
             detail=_unpacked(path) or 'A data directory has a file "PG_VERSION".',
-            hint=_unpacking(path) or _elsewhere(path),
+            hint=_unpacking(path) or _elsewhere(path) or _in_a_repository(path),
         )
     major = _major(path)
     pid = serving_pid(path)
@@ -153,13 +165,28 @@ def _require_readable(path: Path) -> None:
                 raise UsageError(
                     f'cannot take in "{path}": it is a backup of {program}',
                     detail="Its files are in a form of their own, or without their log.",
-                    hint="Restore it, start a server on what that writes, so that it fetches its "
-                    f"log, stop it, and name its directory: {_RESTORE[program]}",
+                    hint=_restoring(program),
                 )
     if any(any(path.glob(name)) for name in _OF_OTHERS):
         raise UsageError(
             f'cannot take in "{path}": it is of MySQL or MariaDB', hint=HINT_OTHER_PRODUCTS
         )
+
+
+def _restoring(program: str) -> str:
+    return (
+        "Restore it, start a server on what that writes, so that it fetches its log, stop it, and "
+        f"name its directory: {_RESTORE[program]}"
+    )
+
+
+def _in_a_repository(path: Path) -> str | None:
+    """What to type where a directory holds the backups of a program, not too deep."""
+    for pattern, program in _REPOSITORIES.items():
+        for depth in range(_LEVELS):
+            if any(path.glob(pattern.replace("**/", "*/" * depth))):
+                return f"It holds backups of {program}. {_restoring(program)}"
+    return None
 
 
 def _require_own_storage(path: Path) -> None:
