@@ -175,6 +175,8 @@ def test_sql_that_people_have_is_restored(
         ('CREATE TABLE t (a text COLLATE "xx_YY");', ServerError, "collation .*locale-gen"),
         ('CREATE TABLE t (a text COLLATE "und-x-icu");', ServerError, "built with ICU.*debian-18"),
         ("CREATE TABLE t (a text COMPRESSION lz4);", ServerError, "built with lz4.*debian-18"),
+        ("DO $$BEGIN SET ROLE bob; END$$;", ServerError, "CREATE ROLE NAME; above all"),
+        ("CREATE ROLE b; DO $$BEGIN SET ROLE b; END$$; SELECT 1;", ServerError, "RESET ROLE;"),
         ("CREATE TABLE app.t (a int);", ServerError, "Neither the dump nor PostgreSQL 18"),
         ("CREATE TABLE t (a public.hstore);", ServerError, "Line 1.*pg_dump -Fc -f FILE DATABASE"),
         ("SET client_encoding='SQL_ASCII';SELECT 'gr\xfc';", ServerError, "sed .*LATIN1"),

@@ -38,6 +38,15 @@ _KNOWN = (
     (re.compile(r'invalid value for parameter "default_table_access_method"'), _ACCESS_METHOD),
     (re.compile(r'access method ".*" does not exist'), _ACCESS_METHOD),
     (
+        re.compile(r'role ".*" does not exist'),
+        "Type CREATE ROLE NAME; above all of it, or take a dump that makes its roles: "
+        "pg_dumpall -f FILE",
+    ),
+    (
+        re.compile(r"permission denied for (?:table|view) pg_"),
+        "A role with few rights is still set behind a statement: type RESET ROLE; there.",
+    ),
+    (
         re.compile(r'tablespace ".*" does not exist'),
         "The copy has one tablespace: leave TABLESPACE and its name out of the statement. What "
         "pg_dump writes of tablespaces (SET default_tablespace) is left out by itself.",
