@@ -199,6 +199,14 @@ def test_words_that_every_study_has_are_asked_for(minimal: Path, key: str) -> No
     assert f'{key} = "' in (refused.value.hint or "")
 
 
+def test_all_that_is_missing_is_named_at_once(minimal: Path) -> None:
+    minimal.write_text("[arm]\nsettings.jit = 'off'\n")
+    with pytest.raises(StudyError, match='missing keys: "title", "question", "control"') as refused:
+        read_study(str(minimal))
+    for line in ('title = "', 'question = "', "[control]"):
+        assert line in (refused.value.hint or "")
+
+
 @pytest.mark.parametrize("name", ["a b", "größer", "-x", "a,b", "x\n"])
 def test_a_name_that_no_arm_can_have_is_refused_in_words(minimal: Path, name: str) -> None:
     with pytest.raises(StudyError, match=r'"arm\.name": an arm is called by letters') as refused:
@@ -209,7 +217,7 @@ def test_a_name_that_no_arm_can_have_is_refused_in_words(minimal: Path, name: st
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("", ['missing key: "control"', "Write [control]"]),
+        ("", ['missing keys: "control", "arm"', "Write [control]", "Write [[arm]]"]),
         ("[control]\n", ['missing key: "arm"', "Write [[arm]]"]),
         ("[control]\n[arm]\nsettings = 'jit = off'\n", ["Write arm.settings = { NAME = VALUE }"]),
         ("[control]\n[arm]\n[workload]\nscripts = ['a']\n", ["Write workload.scripts = {"]),

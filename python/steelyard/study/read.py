@@ -49,7 +49,7 @@ from steelyard.study.naming import (
 from steelyard.study.secrets import RECORDED
 from steelyard.study.study import Study
 from steelyard.study.values import AS_TOML, BARE_SHARES, WrittenFloat
-from steelyard.study.wrong_values import MISSING, message_of, quoting_hint
+from steelyard.study.wrong_values import message_of, missing_keys, quoting_hint
 
 
 def builtin_studies() -> dict[str, Path]:
@@ -294,7 +294,7 @@ def _study_error(
             hint=f"Its keys are {inner}." if inner else f"Write {key} = {{ NAME = VALUE }}.",
         )
     if first["type"] == "missing":
-        return StudyError(f'{location}missing key: "{key}"', hint=MISSING.get(key))
+        return missing_keys(failure, key, location)
     value, message = first["input"], message_of(first)
     hidden = isinstance(value, dict) or any(is_secret(str(part)) for part in first["loc"])
     return StudyError(

@@ -8,14 +8,16 @@ import tomllib
 from contextlib import suppress
 from datetime import date, time
 
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from steelyard.model.errors import StudyError
 from steelyard.model.files.small_file import parse_toml
 from steelyard.model.secrets.redaction import redacted
 from steelyard.study.change import toml_text
 from steelyard.study.values import WrittenFloat
 
-MISSING = {
+_MISSING = {
     "control": "Write [control]; with nothing beneath it is the newest PostgreSQL 18 as it comes.",
     "arm": "Write [[arm]], and beneath it what it differs in.",
     "title": 'Write above all tables what the arms are about: title = "What does ... cost?"',
@@ -74,3 +76,17 @@ def _is_toml(line: str) -> bool:
         parse_toml(line)
         return True
     return False
+
+
+def missing_keys(failure: ValidationError, key: str, location: str) -> StudyError:
+    """All that every study has and this one lacks, so that no second try is refused by the next.
+    `key`: the first of all; `location`: the file before it."""
+    missing = [error["loc"] for error in failure.errors() if error["type"] == "missing"]
+    top = [{"arms": "arm"}.get(str(path[0]), str(path[0])) for path in missing if len(path) == 1]
+    keys = top if key in top else [key]
+    hints = [_MISSING[name] for name in keys if name in _MISSING]
+    names = ", ".join(f'"{name}"' for name in keys)
+    return StudyError(
+        f"{location}missing key{'s' if len(keys) > 1 else ''}: {names}",
+        hint=" ".join(hints) or None,
+    )

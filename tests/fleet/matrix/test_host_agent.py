@@ -81,7 +81,7 @@ def test_a_study_that_is_wrong_fails_with_its_words(agent: HostAgent, tmp_path: 
     assert agent.begin(_cell("./mine.toml", (("mine.toml", "nonsense = 1\n"),)))
     seen = _ended(agent, 120)
     assert seen.status == 2
-    assert 'mine.toml: missing key: "title"' in seen.output_end
+    assert 'mine.toml: missing keys: "title", "question"' in seen.output_end
     assert is_locked(tmp_path / "cache" / "lock"), "until its record was fetched"
     agent.end()
     assert not is_locked(tmp_path / "cache" / "lock")
