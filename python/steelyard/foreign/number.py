@@ -196,5 +196,8 @@ def _refused(text: str, value: float, source: SourceText, position: TextPosition
         return source.error(f"{cell} is not a finite number", position, hint=_HOLE)
     what = "zero" if value == 0 else "negative"
     return source.error(
-        f"{cell} is {what}: arms are compared by ratios, which need positive numbers", position
+        f"{cell} is {what}: arms are compared by ratios, which need positive numbers",
+        position,
+        hint="Write what was measured instead of its changes; leave the row out, of every arm, "
+        "where nothing was.",
     )

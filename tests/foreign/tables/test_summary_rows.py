@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreign.reading import arms_of, refusal, sheet_of
-from steelyard.foreign.tables.summary_rows import statistic_of
+from steelyard.foreign.vocabulary.statistics import statistic_of
 from steelyard.model.errors import NumbersError
 from thinned import thinned
 
@@ -256,3 +258,23 @@ def test_measurements_are_hardly_ever_taken_for_statistics(decimals: int) -> Non
 @pytest.mark.parametrize("cell", ["Q1", "total_orders", "12", "-", "", "mean 5", "delete", "scan"])
 def test_other_cells_name_no_statistic(cell: str) -> None:
     assert statistic_of(cell) == ""
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+@pytest.mark.parametrize("head", ["run,arm,tps", "arm,run,tps", "round,build,tps,latency_ms"])
+def test_a_summary_of_each_arm_without_a_number_is_refused(statistic: str, head: str) -> None:
+    names = head.split(",")
+    rows = []
+    for arm, level in (("off", 500.0), ("on", 600.0)):
+        values = [level + (k * 37 % 11) + 0.25 for k in range(8)]
+        for k, value in enumerate(values):
+            rows.append(_cells(names, arm, str(k + 1), value))
+        summary = getattr(statistics, statistic)(values)
+        rows.append(_cells(names, arm, "", summary))
+    with pytest.raises(NumbersError, match=f"is the {statistic} of the rows above it"):
+        sheet_of("\n".join([head, *rows]) + "\n")
+
+
+def _cells(names: list[str], arm: str, run: str, value: float) -> str:
+    of = {"arm": arm, "build": arm, "run": run, "round": run}
+    return ",".join(of.get(name, f"{value:.2f}") for name in names)

@@ -51,6 +51,22 @@ def test_numbered_repetitions_of_arms_are_no_arms_of_their_own(names: str) -> No
     )
 
 
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("count", [3, 8, 12])
+@pytest.mark.parametrize("head", ["tps", "query", "ms"])
+def test_numbered_columns_are_repetitions_and_no_arms(head: str, count: int, first: int) -> None:
+    names = [head, *map(str, range(first, first + count))]
+    rows = [",".join([arm, *(f"{9.5 + k * 7 % 5}" for k in range(count))]) for arm in ("a", "b")]
+    assert "numbered as repetitions" in refusal("\n".join([",".join(names), *rows]) + "\n")
+
+
+@pytest.mark.parametrize("heads", ["15,16,17", "1,2,4,8", "2,3,4", "1,2"])
+def test_versions_and_steps_may_be_arms(heads: str) -> None:
+    count = heads.count(",") + 1
+    rows = [",".join(f"{1009.5 + (k + c) * 7 % 5}" for c in range(count)) for k in range(6)]
+    assert list(arms_of(sheet_of("\n".join([heads, *rows]) + "\n"))) == heads.split(",")
+
+
 @pytest.mark.parametrize(
     "names",
     [

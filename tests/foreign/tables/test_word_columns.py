@@ -107,3 +107,13 @@ def test_two_units_that_a_column_could_be_in_are_refused_with_what_to_type() -> 
     said = 'columns "time_unit" and "latency_unit" name different units, and nothing says which'
     assert f"line 2, column 8: {said}" in refused.value.primary
     assert "after its numbers: mean_unit" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize("other", ["compression", "fsync", "jit"])
+@pytest.mark.parametrize("switches", [("on", "off"), ("true", "false"), ("enabled", "disabled")])
+def test_two_switches_could_each_name_the_arms(other: str, switches: tuple[str, str]) -> None:
+    rows = [f"{a},{b},{1000 + 7 * k % 13}.5" for k in range(4) for a in switches for b in switches]
+    text = "\n".join([f"checksums,{other},tps", *rows]) + "\n"
+    with pytest.raises(NumbersError, match="could each name the arms"):
+        sheet_of(text)
+    assert sheet_of(text, arm="checksums").metrics

@@ -255,7 +255,11 @@ def _clients(table: Table, column: int | None, labels: Sequence[str]) -> dict[st
 
 def _refuse_labels(table: Table, column: int, labels: Sequence[str]) -> None:
     if "" in labels:
-        raise table.source.error("an arm without a name", table.spot(labels.index(""), column))
+        raise table.source.error(
+            "an arm without a name",
+            table.spot(labels.index(""), column),
+            hint="Write its name in every row, or leave the row out.",
+        )
     if len(set(labels)) > MOST_ARMS:
         raise table.source.error(
             f'column "{table.name(column)}" names {len(set(labels))} arms: more than {MOST_ARMS}, '

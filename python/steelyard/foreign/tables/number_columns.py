@@ -1,21 +1,25 @@
 """Reads the columns of numbers of a table, each with its metric; one that cannot be read is kept
-with the reason, and refused only where it is asked for."""
+with the reason, and refused only where it is asked for. Numbered repetitions are no arms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from steelyard.foreign.metric import Metric
 from steelyard.foreign.metric_ranks import rank_of
 from steelyard.foreign.number import floats_of
 from steelyard.foreign.series import Floats, Series
-from steelyard.foreign.source import TextPosition
+from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.word_columns import metric_in, units_by_column
+from steelyard.foreign.tables.word_columns import arm_and_unit, metric_in, units_by_column
+from steelyard.foreign.vocabulary.tokens import split_words
 from steelyard.model.errors import NumbersError
 
+_REPETITIONS = {"run", "rep", "repetition", "trial", "iteration", "iter", "round", "attempt", "r"}
+_VERSION = re.compile(r"[0-9][.,][0-9]+\W*$")
 Metrics = tuple[tuple[Metric, tuple[Series, ...]], ...]
 Unreadable = tuple[tuple[Metric, NumbersError], ...]
 
@@ -55,3 +59,48 @@ def number_columns(
 
 def _spot(table: Table, column: int, row: int) -> TextPosition:
     return table.spot(row, column)
+
+
+def refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
+    """NumbersError where columns are numbered repetitions of several arms, "off_1", "off_2",
+    "on_1", "on_2": each would be an arm of its own."""
+    names = [table.name(column).strip() for column in numbers] if table.header else []
+    if len(names) > 2 and [*map(str.isdecimal, names)] == [True] * len(names):
+        first = int(names[0])
+        if first < 2 and [*map(int, names)] == [*range(first, first + len(names))]:
+            raise table.source.error(
+                f"columns {quoted(names[0])} to {quoted(names[-1])} are numbered as repetitions "
+                "are, and would each be an arm",
+                table.spot(0, numbers[0]),
+                hint="Write a column an arm and a row a repetition; if each is an arm, call it by "
+                "a name.",
+            )
+    matches = [_repetition(name) for name in names]
+    counts: dict[tuple[str, ...], list[int]] = {}
+    for stem, number in filter(None, matches):
+        counts.setdefault(stem, []).append(number)
+    numbered = all(
+        sorted(each) in (list(range(1, len(each) + 1)), list(range(max(len(each), 3))))
+        for each in counts.values()
+    )
+    if None in matches or len(counts) < 2 or len(counts) == len(numbers) or not numbered:
+        return
+    stems = [" ".join(stem) for stem in counts]
+    raise table.source.error(
+        f"columns {quoted(table.name(numbers[0]))} and {quoted(table.name(numbers[1]))} are "
+        "numbered as repetitions are, and would each be an arm",
+        table.spot(0, numbers[1]),
+        hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is "
+        "an arm, call it by a name without a number.",
+    )
+
+
+def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
+    """The words of a heading and the number of the repetition behind them; None for others."""
+    words = split_words(arm_and_unit(name)[0])
+    counted = [i for i, word in enumerate(words[:-1]) if word in _REPETITIONS]
+    at = next((i + 1 for i in counted if words[i + 1].isdecimal()), len(words) - 1)
+    stem = tuple(w for i, w in enumerate(words) if i != at and w not in _REPETITIONS)
+    if not stem or not words[at].isdecimal() or _VERSION.search(name):
+        return None
+    return stem, int(words[at])

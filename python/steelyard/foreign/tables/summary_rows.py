@@ -22,49 +22,13 @@ from steelyard.foreign.series import Floats
 from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.table import Table
 from steelyard.foreign.vocabulary.heading import Role, heading_of
+from steelyard.foreign.vocabulary.statistics import statistic_of
 from steelyard.foreign.vocabulary.tokens import split_words
 
-_STATISTICS = {
-    word: statistic
-    for statistic, words in {
-        "mean": "mean avg average averages avrg mittelwert mittel durchschnitt schnitt ø moyenne "
-        "media promedio μ mu arithmetic",
-        "geomean": "geomean geometric gmean geo",
-        "median": "median med mediana médiane zentralwert",
-        "stddev": "std stddev stdev stdv sd sdev sigma σ deviation standardabweichung stdabw "
-        "standardabw écart desviación",
-        "spread": "variance var varianz cv rsd sem stderr ci confidence se range iqr mad "
-        "spannweite streuung",
-        "min": "min minimum mín",
-        "max": "max maximum máx",
-        "sum": "sum total totals subtotal summe gesamt gesamtsumme σum suma somme ∑",
-        "overall": "overall aggregate aggregated insgesamt",
-        "count": "count anzahl nobs",
-        "derived": "speedup ratio diff difference delta change improvement differenz verhältnis",
-    }.items()
-    for word in words.split()
-}
-_FILLERS = {
-    *("of", "the", "all", "in", "time", "times", "runtime", "dev", "standard", "grand", "value"),
-    *("values", "runs", "run", "queries", "mean", "rows", "row", "type", "elapsed", "ms", "s"),
-    *("tps", "total", "query", "und", "aller", "der", "die", "alle", "wert", "zeit", "std"),
-    *("interval", "lower", "upper", "bound", "half", "width", "limit", "error", "low", "high"),
-}
 _PERCENTILE = re.compile(
     r"p[0-9]{1,2}(?:\.[0-9]+)?|[0-9]{1,2}(?:\.[0-9]+)?\s*(?:%|th|st|nd|rd)\s*(?:ile|percentile)?",
     re.IGNORECASE,
 )
-_OF_ROWS = re.compile(
-    r"\s*\(\s*n\s*=?\s*[0-9]+\s*\)|\s+\([^()]*[0-9][^()]*\)|\s+n\s*=\s*[0-9]+"
-    r"|\s+(?:of|over|from|von|aus|über)\s+(?:all\s+|the\s+)?[0-9]+(?:\s+[^\W\d_]+)?",
-    re.IGNORECASE,
-)
-"""Behind a statistic: how much it is of, "(n=10)", "of 10 runs"."""
-_LEVEL = re.compile(
-    r"^[0-9.]+\s*%\s*(?=[^\W\d_])|(?<=[^\W\d_])\s*\(?[0-9.]+\s*%\)?|(?<=\bci)\s*[0-9]{2}$",
-    re.IGNORECASE,
-)
-"""Of an interval: "95% CI"."""
 _NUMBERED = re.compile(r"(?:([^\W\d_]+)[\s._#-]*)?#?[0-9]+\.?")
 """A number of a row, perhaps behind a word: "3", "run 3"."""
 _NO_REPETITION = {
@@ -76,7 +40,6 @@ _FEW = 0.25
 _LETTER = re.compile(r"[^\W\d_]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
 _DECIMALS = re.compile(r"[+-]?[0-9]+[.,]([0-9]+)")
-_WORD = re.compile(r"[^\W\d_]+|[∑Ø]")
 _OF_NUMBERS = b"0123456789.,+- \n"
 _HAS_WORD = re.compile(r"[^\W\d_]{2}|[ΣσØøμ∑]")
 _MOST_NAMED = 6
@@ -248,24 +211,38 @@ def _statistics_of(values: Floats) -> dict[str, float]:
 
 
 def _refuse_unnamed(table: Table) -> None:
-    """NumbersError with its place for a row without a name at the end that sums up those above."""
+    """NumbersError with its place for a row without a name at the end that sums up those above: of
+    all rows, and of those of each arm where these have names too."""
     if table.rows > _MOST_ROWS:
         return
     roles = [heading_of(name).role if table.header else Role.UNKNOWN for name in table.names()]
     naming = [c for c, role in enumerate(roles) if table.is_text(c) or role in _NAMING]
+    _refuse_unnamed_of(table, range(table.rows), naming)
+    arms = [c for c in naming if roles[c] is Role.ARM and table.is_text(c) and len(naming) > 1]
+    for column in arms:
+        cells = table.columns[column]
+        for arm in dict.fromkeys(cells):
+            rows = [row for row, cell in enumerate(cells) if cell == arm]
+            _refuse_unnamed_of(table, rows, [c for c in naming if c != column])
+
+
+def _refuse_unnamed_of(table: Table, rows: Sequence[int], naming: Sequence[int]) -> None:
+    """The same of some rows, and of the columns that may name them."""
     named = any(
-        not any(map(is_missing, table.columns[c][: max(table.rows - _MOST_ENDS, 1)]))
+        not any(is_missing(table.columns[c][row]) for row in rows[: max(len(rows) - _MOST_ENDS, 1)])
         for c in naming
     )
-    for row in range(max(table.rows - _MOST_ENDS, _FEWEST_ABOVE), table.rows):
+    for at in range(max(len(rows) - _MOST_ENDS, _FEWEST_ABOVE), len(rows)):
+        row = rows[at]
         if not all(is_missing(table.columns[c][row]) for c in naming):
             continue
         present = [
             c
             for c in range(len(table.columns))
-            if c not in naming and not is_missing(table.columns[c][row])
+            if c not in naming and not table.is_text(c) and not is_missing(table.columns[c][row])
         ]
-        statistic = _summed_up([table.columns[c] for c in present], row, named)
+        columns = [[table.columns[c][r] for r in rows[: at + 1]] for c in present]
+        statistic = _summed_up(columns, at, named)
         if statistic:
             raise table.source.error(
                 f"{quoted(table.columns[present[0]][row].strip())} is the {statistic} of the rows "
@@ -380,21 +357,3 @@ def _unnumbered(cells: Sequence[str], rows: Sequence[int]) -> list[int]:
         return []
     few = 2 * len(odd) <= len(rows) or all(cells[row].isalpha() for row in odd)
     return odd if few else surely
-
-
-def statistic_of(cell: str) -> str:
-    """The statistic that the words of a cell name: "Std. dev.", "Mean (n=10)", "95% CI", "Ø"; ""
-    for others."""
-    if is_missing(cell):
-        return ""
-    text = _LEVEL.sub(" ", _OF_ROWS.sub(" ", cell.strip())).strip()
-    if text in ("Σ", "∑"):
-        return "sum"
-    words = [word.casefold() for word in _WORD.findall(text)]
-    if re.search(r"\d", text) or not words or len(words) > 4:
-        return ""
-    if any(word not in _STATISTICS and word not in _FILLERS for word in words):
-        return ""
-    named = [_STATISTICS[word] for word in words if word in _STATISTICS]
-    # "Total average" is a mean, "mean of all" too.
-    return next((statistic for statistic in named if statistic != "sum"), "".join(named[:1]))

@@ -145,7 +145,11 @@ def read_table(source: SourceText) -> Table:
         raise _commas_or_columns(source, numbers[0], lines[0])
     below = 0 if header is None else 1
     if len(lines) == below:
-        raise source.error("there is a heading, but no row of numbers", TextPosition(numbers[0], 1))
+        raise source.error(
+            "there is a heading, but no row of numbers",
+            TextPosition(numbers[0], 1),
+            hint="Write a row a measurement below it.",
+        )
 
     def spot(row: int, column: int) -> TextPosition:
         line = lines[below + row]
@@ -364,5 +368,9 @@ def _refuse_same_names(
         bare = name.strip()
         if bare and bare in names:
             position = TextPosition(first[0], _starts(first[1], separator)[column] + 1)
-            raise source.error(f"two columns are called {quoted(bare)}", position)
+            raise source.error(
+                f"two columns are called {quoted(bare)}",
+                position,
+                hint="Give each a name of its own, or leave one out.",
+            )
         names.add(bare)

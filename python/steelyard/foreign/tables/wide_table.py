@@ -16,20 +16,23 @@ from steelyard.foreign.source import TextPosition, quoted
 from steelyard.foreign.tables.column_roles import Roles
 from steelyard.foreign.tables.factors import factors_of, require_comparable_rows
 from steelyard.foreign.tables.named_arms import steps
+from steelyard.foreign.tables.number_columns import refuse_repetitions
 from steelyard.foreign.tables.outcomes.transaction_counts import outcomes_by_arm
 from steelyard.foreign.tables.row_times import slices_of, times_of
 from steelyard.foreign.tables.table import Table
-from steelyard.foreign.tables.word_columns import contradiction, refuse_mixed_units, unit_named
+from steelyard.foreign.tables.word_columns import (
+    UNIT_BEHIND,
+    arm_and_unit,
+    contradiction,
+    refuse_mixed_units,
+    unit_named,
+)
 from steelyard.foreign.vocabulary.heading import Role, heading_of
 from steelyard.foreign.vocabulary.tokens import split_words
-from steelyard.foreign.vocabulary.units import unit_of
 
-_UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 _KINDS = (THROUGHPUT, LATENCY, TIME, "value")
 """What is judged first."""
 _SPREADS = ("stddev", "range")
-_REPETITIONS = {"run", "rep", "repetition", "trial", "iteration", "iter", "round", "attempt", "r"}
-_VERSION = re.compile(r"[0-9][.,][0-9]+\W*$")
 _MOST_STEPS = 100
 _JOINTS = re.compile(r"[\s_-]+")
 """Between the words of a heading."""
@@ -45,7 +48,7 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
     require_comparable_rows(table, roles)
     swept = [c for c in roles.numbers if _is_parameter(table, c, roles.numbers)]
     numbers = [c for c in roles.numbers if c not in swept]
-    _refuse_repetitions(table, numbers)
+    refuse_repetitions(table, numbers)
     groups = _groups(table, roles, numbers)
     groups |= _work_counts(table, roles, groups)
     instead = _slices(table, roles)
@@ -58,7 +61,11 @@ def read_wide_table(table: Table, roles: Roles, form: str) -> Sheet:
         metrics.append((_named_in_group(metric, group, groups, table, roles), arms))
     metrics.sort(key=lambda entry: (bool(entry[0].column), _rank(entry[0])))
     if not metrics or not metrics[0][1]:
-        raise table.source.error("there is no column of numbers", TextPosition(1, 1))
+        raise table.source.error(
+            "there is no column of numbers",
+            TextPosition(1, 1),
+            hint="Write a column an arm, or a column arm and one of its numbers.",
+        )
     equal = len({len(entry.values) for _, arms in metrics for entry in arms}) == 1
     rows_named = bool(factors) and equal and not instead
     named_by = {_name(table, roles, c, len(groups) > 1): roles.headings[c].rest for c in numbers}
@@ -92,7 +99,7 @@ def _left_out(
     for column in numbers:
         alone = names[every : len(_without_tail(table.columns[column]))]
         if alone:
-            arm = _arm_and_unit(table.name(column))[0]
+            arm = arm_and_unit(table.name(column))[0]
             yield f"rows of {arm} that another arm lacks were left out: {in_short(alone)}"
 
 
@@ -166,7 +173,7 @@ def _groups(table: Table, roles: Roles, numbers: Sequence[int]) -> dict[Group, l
         kind = heading.metric.name if heading.metric and heading.role is Role.METRIC else ""
         if heading.role is Role.STATISTIC and heading.metric and heading.statistic:
             kind = heading.metric.name if heading.metric.higher_is_better is not None else ""
-        if not table.header or (_arm_and_unit(heading.name)[1] and heading.rest):
+        if not table.header or (arm_and_unit(heading.name)[1] and heading.rest):
             kind = ""  # a unit that is no metric: "off (ms)" beside "on"
         groups.setdefault((kind, heading.statistic, ""), []).append(column)
     groups = _by_work(table, roles, groups)
@@ -226,40 +233,6 @@ def _work_counts(
     }
 
 
-def _refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
-    """NumbersError where columns are numbered repetitions of several arms, "off_1", "off_2",
-    "on_1", "on_2": each would be an arm of its own."""
-    matches = [_repetition(table.name(column)) for column in numbers] if table.header else []
-    counts: dict[tuple[str, ...], list[int]] = {}
-    for stem, number in filter(None, matches):
-        counts.setdefault(stem, []).append(number)
-    numbered = all(
-        sorted(each) in (list(range(1, len(each) + 1)), list(range(max(len(each), 3))))
-        for each in counts.values()
-    )
-    if None in matches or len(counts) < 2 or len(counts) == len(numbers) or not numbered:
-        return
-    stems = [" ".join(stem) for stem in counts]
-    raise table.source.error(
-        f"columns {quoted(table.name(numbers[0]))} and {quoted(table.name(numbers[1]))} are "
-        "numbered as repetitions are, and would each be an arm",
-        table.spot(0, numbers[1]),
-        hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is "
-        "an arm, call it by a name without a number.",
-    )
-
-
-def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:
-    """The words of a heading and the number of the repetition behind them; None for others."""
-    words = split_words(_arm_and_unit(name)[0])
-    counted = [i for i, word in enumerate(words[:-1]) if word in _REPETITIONS]
-    at = next((i + 1 for i in counted if words[i + 1].isdecimal()), len(words) - 1)
-    stem = tuple(w for i, w in enumerate(words) if i != at and w not in _REPETITIONS)
-    if not stem or not words[at].isdecimal() or _VERSION.search(name):
-        return None
-    return stem, int(words[at])
-
-
 def _named_in_group(
     metric: Metric, group: Group, groups: Mapping[Group, Sequence[int]], table: Table, roles: Roles
 ) -> Metric:
@@ -292,7 +265,7 @@ def _named_in_group(
 
 def _without_arm(table: Table, roles: Roles, column: int) -> str:
     """A heading without the words of its arm and without its unit: "avg" of "off avg (ms)"."""
-    arm, name = set(roles.headings[column].rest), _arm_and_unit(table.name(column))[0]
+    arm, name = set(roles.headings[column].rest), arm_and_unit(table.name(column))[0]
     parts = [(part, split_words(part)) for part in _JOINTS.split(name)]
     bare = [
         " ".join(word for word in words if word not in arm) if arm.intersection(words) else part
@@ -315,7 +288,7 @@ def _arms(
             continue
         spot = _spots(table, column)
         values, unit = floats_of(cells, table.source, spot, decimal_comma=table.decimal_comma)
-        named_unit = _arm_and_unit(table.name(column))[1]
+        named_unit = arm_and_unit(table.name(column))[1]
         grain = Grain.SLICE if instead else Grain.REPETITION
         arm = _name(table, roles, column, several)
         series.append(Series(arm, values, grain, spot=spot, instead=instead))
@@ -330,9 +303,7 @@ def _arms(
 
 def _name(table: Table, roles: Roles, column: int, several: bool) -> str:
     """The name of an arm, by its column of one of `several` metrics or of the only one."""
-    return (
-        "_".join(roles.headings[column].rest) if several else _arm_and_unit(table.name(column))[0]
-    )
+    return "_".join(roles.headings[column].rest) if several else arm_and_unit(table.name(column))[0]
 
 
 def _units_of_headings(table: Table, roles: Roles, columns: Sequence[int]) -> list[tuple[str, int]]:
@@ -361,19 +332,11 @@ def _spots(table: Table, column: int) -> Spot:
     return lambda row: table.spot(row, column)
 
 
-def _arm_and_unit(name: str) -> tuple[str, str]:
-    """`"off (ms)"` is the arm "off" in ms; `"off"` is an arm without a unit."""
-    match = _UNIT_BEHIND.search(name)
-    if match and unit_of(match[1]):
-        return name[: match.start()].strip() or name, unit_of(match[1]) or ""
-    return name, ""
-
-
 def _metric(unit: str, table: Table, roles: Roles, columns: Sequence[int]) -> Metric:
     """By the unit behind the numbers, else by headings that all name the same metric: "tps_off"."""
     metrics = {roles.headings[column].metric for column in columns} if table.header else set()
     metric = (metrics.pop() if len(metrics) == 1 else None) or Metric("value")
-    if metric.higher_is_better is None or _UNIT_BEHIND.search(metric.column):
+    if metric.higher_is_better is None or UNIT_BEHIND.search(metric.column):
         metric = Metric("value")
     metric = Metric(metric.name, metric.unit, metric.higher_is_better)
     if unit and not metric.accepts(unit):

@@ -4,6 +4,7 @@ refuses where several could, and units that contradict each other.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +24,9 @@ _NEVER = {
     *(Role.CLOCK, Role.START, Role.END, Role.BLOCK, Role.UNIT, Role.METRIC_NAME),
     *(Role.PARAMETER, Role.COUNTER, Role.OUTCOME),
 }
+UNIT_BEHIND = re.compile(r"\s*[(\[]\s*([^)\]]+?)\s*[)\]]\s*$")
 _TIME = "time"
+_SWITCHES = {"on", "off", "true", "false", "yes", "no", "enabled", "disabled", "with", "without"}
 
 
 def arm_column(
@@ -57,7 +60,11 @@ def arm_column(
         return None
     if len(unnamed) > 1 or (not unnamed and len(again) > 1):
         _refuse_several(table, unnamed or again)
-    again = unnamed or again or _settings(table, headings, used)
+    again = unnamed or again
+    switched = [c for c in _parameters(table, headings, used) if _is_switch(table, c)]
+    if again and switched:
+        _refuse_several(table, [*switched, *again])
+    again = again or _settings(table, headings, used)
     if again:
         return again[0]
     repeated = [c for c in text_columns if table.rows > 1 and _distinct(table, c) == 1]
@@ -87,7 +94,17 @@ def _is_wide(table: Table, headings: Sequence[Heading], settled: set[int]) -> bo
 
 def _settings(table: Table, headings: Sequence[Heading], used: set[int]) -> list[int]:
     """The only parameter that is in words and differs: "compression" of pglz and lz4."""
-    settings = [
+    settings = _parameters(table, headings, used)
+    return settings if len(settings) == 1 else []
+
+
+def _is_switch(table: Table, column: int) -> bool:
+    return {cell.strip().lower() for cell in table.columns[column]} <= _SWITCHES
+
+
+def _parameters(table: Table, headings: Sequence[Heading], used: set[int]) -> list[int]:
+    """Those in words that differ."""
+    return [
         column
         for column, heading in enumerate(headings)
         if heading.role is Role.PARAMETER
@@ -95,7 +112,6 @@ def _settings(table: Table, headings: Sequence[Heading], used: set[int]) -> list
         and table.is_text(column)
         and 1 < _distinct(table, column) < table.rows
     ]
-    return settings if len(settings) == 1 else []
 
 
 def _called(table: Table, headings: Sequence[Heading], used: set[int], alone: bool) -> int | None:
@@ -309,3 +325,11 @@ def refuse_mixed_units(table: Table, units: Sequence[tuple[str, int]]) -> None:
                 table.spot(0, column),
                 hint="Write all arms in one unit.",
             )
+
+
+def arm_and_unit(name: str) -> tuple[str, str]:
+    """`"off (ms)"` is the arm "off" in ms; `"off"` is an arm without a unit."""
+    match = UNIT_BEHIND.search(name)
+    if match and unit_of(match[1]):
+        return name[: match.start()].strip() or name, unit_of(match[1]) or ""
+    return name, ""
