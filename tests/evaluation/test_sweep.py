@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from records.conftest import unpack
-from steelyard.analysis.decision.sign_flip import confidence_set
+from steelyard.analysis.decision.sign_flip import confidence_set, one_sided_set
 from steelyard.cli.weighing.sweep import sweep_lines
 from steelyard.evaluation.sweep import ALPHA
 from steelyard.model.units import percent_of_log
@@ -175,6 +175,23 @@ def test_every_interval_has_its_share_of_the_error(verdicts: dict[str, Verdict])
     assert [one.contrasts[0].verdict for one in found.points] == [
         "equivalent", "equivalent", "slower",
     ]  # fmt: skip
+
+
+def test_equivalence_needs_the_one_sided_interval_alone(verdicts: dict[str, Verdict]) -> None:
+    """As two one-sided tests have it: an end of the two-sided one may lie beyond the margin."""
+    [line] = verdicts["8"].contrasts
+    spread = np.random.default_rng(5).normal(0.0, 0.004, 12)
+    both = confidence_set(spread, ALPHA / 3).interval
+    inner = one_sided_set(spread, ALPHA / 3).interval
+    assert both.high > inner.high
+    effect = np.log(1.01) - (both.high + inner.high) / 2
+    details = line.details.model_copy(update={"d": tuple(float(effect + one) for one in spread)})
+    changed = line.model_copy(update={"details": details})
+    weighed = {**verdicts, "8": verdicts["8"].model_copy(update={"contrasts": (changed,)})}
+    [contrast] = swept(PLAN, "q", weighed, lambda value: value).points[0].contrasts
+    assert contrast.high_percent is not None
+    assert contrast.high_percent > 1
+    assert contrast.verdict == "equivalent"
 
 
 @pytest.mark.parametrize(

@@ -255,3 +255,65 @@ fn read_when_idle() {
         libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Done(Vec<(usize, u64)>);
+
+    impl Reader for Done {
+        fn pages(&mut self, _: usize, _: u64, _: &[u8]) {}
+
+        fn unreadable(&mut self, stretch: usize, at: u64) {
+            panic!("{stretch} at {at}");
+        }
+
+        fn failed(&mut self, stretch: usize, error: io::Error) {
+            panic!("{stretch}: {error}");
+        }
+
+        fn done(&mut self, stretch: usize, pages: u64) {
+            self.0.push((stretch, pages));
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_page_is_done_as_others_are() {
+        let name = format!("syt-pieces-{}", std::process::id());
+        let full = std::env::temp_dir().join(&name);
+        let empty = std::env::temp_dir().join(name + "-empty");
+        std::fs::write(&full, vec![0; 3 * 8192]).unwrap();
+        std::fs::write(&empty, []).unwrap();
+        let stretches = [(&empty, 0), (&full, 3 * 8192), (&empty, 0)];
+        let (bytes, pages) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (files, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let pieces = Pieces::new(
+            stretches
+                .map(|(path, bytes)| Stretch {
+                    path,
+                    offset: 0,
+                    bytes,
+                    page_bytes: 8192,
+                })
+                .into(),
+            Manner {
+                max_rate: None,
+                drop_behind: false,
+                idle: false,
+            },
+            Counters {
+                bytes: &bytes,
+                pages: &pages,
+                files: &files,
+                stop: &stop,
+            },
+        );
+        let mut reader = Done(Vec::new());
+        pieces.read(&mut reader);
+        assert_eq!(reader.0, [(0, 0), (1, 3), (2, 0)]);
+        assert_eq!(files.into_inner(), 3);
+        std::fs::remove_file(full).unwrap();
+        std::fs::remove_file(empty).unwrap();
+    }
+}

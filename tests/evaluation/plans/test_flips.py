@@ -203,6 +203,14 @@ def test_a_statement_that_only_one_arm_can_plan_is_a_flip() -> None:
     assert found.names == ('a plan → cannot be planned: relation "orders" does not exist',)
 
 
+def test_a_join_that_moved_and_is_another_one_is_a_flip_beside_the_order() -> None:
+    control = THREE.format(inner="Hash Join")
+    arm = OTHER_ORDER.replace("->  Hash Join", "->  Merge Join")
+    order = "join order: o and c first → l and o first"
+    assert flips(control, arm).names == ("Hash Join → Merge Join of o and c", order)
+    assert flips(control, OTHER_ORDER).names == (order,)
+
+
 def test_the_lines_that_differ_are_known() -> None:
     found = flips(NESTED, HASHED)
     assert found.control_lines == {0, 2, 5}

@@ -5,7 +5,13 @@ from __future__ import annotations
 import random
 
 from steelyard._core import page_checksum
-from steelyard.integrity.drill.faults import PAGE, Target, damaged_file, with_checksum
+from steelyard.integrity.drill.faults import (
+    PAGE,
+    Target,
+    changed_blocks,
+    damaged_file,
+    with_checksum,
+)
 from steelyard.integrity.drill.recovery import torn_pages_of
 
 
@@ -29,6 +35,15 @@ def test_a_misdirected_page_is_another_page_and_a_collision_counts() -> None:
         missed += page_checksum(read, 0) == int.from_bytes(read[8:10], "little")
     # As block 0 half of them: the bits that differ are two that cancel in the remainder.
     assert 70 < missed < 130, "those that no checksum sees are planted like the others"
+
+
+def test_the_blocks_that_were_written_are_those_that_differ() -> None:
+    earlier = b"".join(page(number) for number in range(5))
+    current = earlier[:PAGE] + page(90) + earlier[2 * PAGE : 4 * PAGE] + page(91)
+    assert changed_blocks(current, earlier) == [1, 4]
+    assert changed_blocks(earlier, earlier) == []
+    assert changed_blocks(current, earlier, PAGE // 2) == [2, 3, 8, 9]
+    assert changed_blocks(earlier + page(92), earlier) == [5]
 
 
 def test_a_page_torn_at_a_crash_is_neither_the_old_one_nor_the_new() -> None:

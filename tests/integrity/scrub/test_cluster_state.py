@@ -34,6 +34,17 @@ def cluster(directory: Path, state: int, backup_start: int = 0) -> Path:
     return directory
 
 
+@pytest.mark.parametrize("at", [16, 220, 287, 288])
+def test_a_control_file_that_is_damaged_is_not_believed(tmp_path: Path, at: int) -> None:
+    directory = cluster(tmp_path / "a", 2)
+    file = directory / "global" / "pg_control"
+    content = bytearray(file.read_bytes())
+    content[at] ^= 4
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match="control file is damaged"):
+        inspect_cluster(directory)
+
+
 def test_a_standby_that_was_stopped_within_its_backup_is_not_at_rest(tmp_path: Path) -> None:
     consistent = inspect_cluster(cluster(tmp_path / "a", 2))
     assert (consistent.run_state, consistent.replay_from) == (RunState.STOPPED, None)

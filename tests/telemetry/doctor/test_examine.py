@@ -21,19 +21,22 @@ from steelyard.telemetry.doctor.examine import (
 CPU = "sys/devices/system/cpu"
 
 
-def burn(seconds: float) -> None:
-    """Use a processor in place of sleeping."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        pass
+@pytest.mark.parametrize(("own_s", "is_busy"), [(0.0, True), (0.6, True), (2.0, False)])
+def test_time_that_we_use_ourselves_is_not_that_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_s: float, is_busy: bool
+) -> None:
+    """Of a host whose processors worked for a second while we slept."""
+    stat, spent = tmp_path / "proc/stat", iter((5.0, 5.0 + own_s))
+    stat.parent.mkdir()
+    stat.write_text("cpu  100 0 0 1000 0 0 0 0\ncpu0 100 0 0 1000 0 0 0 0\n")
+    monkeypatch.setattr(time, "process_time", lambda: next(spent))
 
+    def work(_seconds: float) -> None:
+        stat.write_text("cpu  200 0 0 1000 0 0 0 0\ncpu0 200 0 0 1000 0 0 0 0\n")
 
-def test_time_that_we_use_ourselves_is_not_that_of_others(tmp_path: Path) -> None:
-    ours = sample_recent_load(tmp_path, 0.5, write=False, pause=burn)
-    assert ours.busy_processors is not None
-    used = sample_recent_load(tmp_path, 0.5, write=False, pause=time.sleep)
-    assert used.busy_processors is not None
-    assert ours.busy_processors < used.busy_processors + 0.8
+    lately = sample_recent_load(tmp_path, 0.0, write=False, pause=work, root=tmp_path)
+    assert lately.busy_processors is not None
+    assert (lately.busy_processors > 0) is is_busy
 
 
 def test_a_durable_write_is_timed_and_its_file_is_gone(tmp_path: Path) -> None:

@@ -176,6 +176,25 @@ fn tries_come_to_an_end() {
 }
 
 #[test]
+fn what_takes_longer_than_the_limit_is_not_tried_again() {
+    let tries = |limit_ns: u64| {
+        let server = FakeServer::start(|_| {
+            std::thread::sleep(Duration::from_millis(2));
+            Reply::Bytes([error("ERROR", "40P01"), ready(b'I')].concat())
+        });
+        let slice = one(
+            &server,
+            "SELECT 1;",
+            json!({"max_tries": 3, "latency_limit_ns": limit_ns}),
+            json!({"arm": 0, "count": 2}),
+        );
+        (slice["failed"].clone(), slice["retries"].clone())
+    };
+    assert_eq!(tries(1_000_000), (json!(2), json!(0)));
+    assert_eq!(tries(60_000_000_000), (json!(2), json!(4)));
+}
+
+#[test]
 fn other_errors_are_not_tried_again() {
     let server =
         FakeServer::start(|_| Reply::Bytes([error("ERROR", "57014"), ready(b'I')].concat()));

@@ -66,6 +66,22 @@ fn what_would_begin_too_late_is_skipped_and_counted() {
 }
 
 #[test]
+fn over_the_limit_is_what_took_longer_than_it() {
+    let over = |limit_ns: u64| {
+        let server = FakeServer::start(|_| {
+            std::thread::sleep(Duration::from_millis(2));
+            Reply::Bytes(rows(1, b'I'))
+        });
+        let plan = server.plan("SELECT 1;", json!({ "latency_limit_ns": limit_ns }));
+        let slice = json!({"arm": 0, "count": 5});
+        let slice = slices(&drive(&plan, &[json!([slice])])).remove(0);
+        (number(&slice, "transactions"), number(&slice, "over_limit"))
+    };
+    assert_eq!(over(1_000_000), (5, 5));
+    assert_eq!(over(60_000_000_000), (5, 0));
+}
+
+#[test]
 fn equal_seeds_give_equal_arrivals() {
     let lags = |seed: u64| {
         let server = FakeServer::start(|_| Reply::Bytes(rows(1, b'I')));

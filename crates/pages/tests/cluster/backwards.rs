@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use steelyard_pages::{
-    is_catalogued, scan, Catalogue, Event, Fault, Origin, Progress, Segment, Writer,
+    is_catalogued, recheck, scan, Catalogue, Event, Fault, Look, Origin, Progress, Segment,
+    Suspect, Writer, Wrong,
 };
 
 use crate::made::{options, plant, sound_page, Made, PAGE};
@@ -77,6 +80,46 @@ fn a_page_with_an_older_lsn_is_found_until_it_is_newer_again() {
     assert_eq!(scrubbed(&segments, &catalogue), [(19, Fault::Backwards)]);
     plant(&path, 3 * PAGE, &sound_page(19, 502));
     assert_eq!(scrubbed(&segments, &catalogue), []);
+}
+
+#[test]
+fn only_a_page_that_is_older_than_it_was_stays_suspected() {
+    let made = Made::new();
+    let path = made.relation("base/5/16384.1", 16, 4, 500);
+    let catalogue = made.0.join("catalogue");
+    let segments = made.walk().segments;
+    assert_eq!(scrubbed(&segments, &catalogue), []);
+    plant(&path, PAGE, &sound_page(17, 499)); // older
+    plant(&path, 2 * PAGE, &sound_page(18, 501)); // newer; the others are as they were
+    let known = Catalogue::read(&catalogue).expect("read");
+    let earlier: Vec<_> = segments.iter().map(|one| known.entries(one)).collect();
+    let look = Look {
+        segments: &segments,
+        earlier: &earlier,
+        judge: options(1).judge,
+        segment_blocks: 16,
+    };
+    let suspects = (16..20).map(|block| Suspect {
+        segment: 0,
+        block,
+        wrong: Wrong {
+            fault: Fault::Backwards,
+            expected: 0,
+            found: 0,
+            lsn: 1,
+            before: 2,
+        },
+    });
+    let found = recheck(
+        suspects.collect(),
+        &look,
+        &[Duration::ZERO; 2],
+        &AtomicBool::new(false),
+        |_| {},
+    );
+    let blocks = |of: &[Suspect]| of.iter().map(|one| one.block).collect::<Vec<_>>();
+    assert_eq!(blocks(&found.wrong), [17]);
+    assert_eq!(found.dismissed.len(), 3);
 }
 
 #[test]

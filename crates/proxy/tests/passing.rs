@@ -1,0 +1,136 @@
+//! What a client and a server say arrives at the other one, whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use steelyard_proxy::{Proxy, ProxyOptions};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const SSL_REQUEST: i32 = 80_877_103;
+const GSS_REQUEST: i32 = 80_877_104;
+
+/// A server of one client behind a proxy, in a directory that goes with it.
+struct Behind {
+    proxy: Proxy,
+    server: JoinHandle<()>,
+    directory: PathBuf,
+}
+
+impl Behind {
+    fn start(name: &str, serve: impl FnOnce(UnixStream) + Send + 'static) -> Behind {
+        let directory =
+            std::env::temp_dir().join(format!("syt-proxy-{}-{name}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let listener = UnixListener::bind(directory.join(".s.PGSQL.5432")).unwrap();
+        let server = thread::spawn(move || serve(listener.accept().unwrap().0));
+        let host = directory.to_str().unwrap();
+        let proxy = Proxy::start(ProxyOptions {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            arm: format!(
+                r#"{{"name": "a", "host": "{host}", "port": 5432, "user": "u", "database": "d",
+                     "password": null, "clients": 1}}"#
+            ),
+            certificate: None,
+            spool: spool(&directory),
+            most_bytes: 1 << 20,
+            most_connections: 10,
+        })
+        .unwrap();
+        Behind {
+            proxy,
+            server,
+            directory,
+        }
+    }
+
+    fn client(&self) -> TcpStream {
+        let client = TcpStream::connect(self.proxy.address).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client
+    }
+
+    fn end(self) {
+        self.server.join().unwrap();
+        fs::remove_dir_all(self.directory).unwrap();
+    }
+}
+
+fn spool(directory: &std::path::Path) -> File {
+    let path = directory.join("spool");
+    OpenOptions::new()
+        .create_new(true)
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap()
+}
+
+fn request(code: i32) -> Vec<u8> {
+    [8_i32.to_be_bytes(), code.to_be_bytes()].concat()
+}
+
+fn startup() -> Vec<u8> {
+    let words = b"user\0u\0database\0d\0\0";
+    let length = i32::try_from(8 + words.len()).unwrap();
+    [&length.to_be_bytes()[..], &196_608_i32.to_be_bytes(), words].concat()
+}
+
+fn read_startup(server: &mut UnixStream) -> Vec<u8> {
+    let mut came = vec![0; startup().len()];
+    server.read_exact(&mut came).unwrap();
+    came
+}
+
+#[test]
+fn a_client_that_asks_for_any_encryption_is_told_no_and_goes_on() {
+    for asked in [
+        vec![GSS_REQUEST],
+        vec![SSL_REQUEST],
+        vec![GSS_REQUEST, SSL_REQUEST],
+    ] {
+        let name = format!("asks-{}-{}", asked.len(), asked[0]);
+        let behind = Behind::start(&name, |mut server| {
+            assert_eq!(read_startup(&mut server), startup());
+            server.write_all(b"hello").unwrap();
+        });
+        let mut client = behind.client();
+        for code in asked {
+            client.write_all(&request(code)).unwrap();
+            let mut answer = [0];
+            client.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, b"N");
+        }
+        client.write_all(&startup()).unwrap();
+        let mut said = Vec::new();
+        client.read_to_end(&mut said).unwrap();
+        assert_eq!(said, b"hello");
+        behind.end();
+    }
+}
+
+#[test]
+fn what_a_server_said_last_arrives_at_a_client_that_takes_slowly() {
+    const BYTES: usize = 24 << 20;
+    let behind = Behind::start("slow", |mut server| {
+        read_startup(&mut server);
+        server.write_all(&vec![b'x'; BYTES]).unwrap();
+    });
+    let mut client = behind.client();
+    client.write_all(&startup()).unwrap();
+    let (mut total, mut buffer) = (0, vec![0; 1 << 16]);
+    loop {
+        // Slower than the server, so that the proxy still holds bytes when that is gone.
+        thread::sleep(Duration::from_millis(1));
+        match client.read(&mut buffer).unwrap() {
+            0 => break,
+            bytes => total += bytes,
+        }
+    }
+    assert_eq!(total, BYTES);
+    behind.end();
+}
