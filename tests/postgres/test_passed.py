@@ -109,7 +109,9 @@ def test_values_of_asyncpg_in_binary_are_those_that_the_server_got(
         passed.end()
     logged = captured_from_log(server.log, tmp_path / "logged", database, "--writes")
     assert passed.kinds == without_setup(logged, passed)
-    assert not passed.facts["left_out"], passed.facts["left_out"]
+    # Some versions of asyncpg look up types, with set_config('jit', …) before and after.
+    own = [(entry["why"], entry["statements"]) for entry in passed.facts["left_out"]]
+    assert own in ([], [("commands of the session, cursors, COPY and maintenance", 2)])
     repeats(server, passed, database)
 
 
