@@ -89,9 +89,7 @@ class Cluster(OwnServer[Build, Server]):
         command_line = arguments(slot, {**dict(self._build.settings), **settings})
         self._counts_statements = counts(settings)
         prepare_slot(slot, self._account)
-        socket = f".s.PGSQL.{slot.port}"
-        remains = (socket, f"{socket}.lock")  # a killed server's; the slot is ours alone
-        self._account.remove(slot.socket_directory / name for name in remains)
+        self._remove_remains(slot)
         return command_line + loopback.loopback_arguments(
             slot, self._directory, settings, self._account
         )
@@ -127,6 +125,7 @@ class Cluster(OwnServer[Build, Server]):
         self._close_ways()
         server.kill()
         self._leave_group()
+        self._remove_remains(self._placed())
 
     def discard(self) -> None:
         """Stop at once without a checkpoint; of a server that died by itself only the remains are
@@ -135,6 +134,12 @@ class Cluster(OwnServer[Build, Server]):
         with self._ending() as server:
             if server is not None:
                 server.quit()
+                self._remove_remains(self._placed())
+
+    def _remove_remains(self, slot: Slot) -> None:
+        """Remove the socket of a server that was killed; the slot is ours alone."""
+        socket = slot.socket_directory / f".s.PGSQL.{slot.port}"
+        self._account.remove((socket, socket.with_name(f"{socket.name}.lock")))
 
     def protect(self, level: str) -> None:
         """Switch checksums on or off by the control file alone; the pages must carry them.
