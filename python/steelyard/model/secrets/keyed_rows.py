@@ -7,23 +7,28 @@ import re
 from functools import lru_cache
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
-from steelyard.model.secrets.secret_values import GAP, hide, literal_end, replace_behind
+from steelyard.model.secrets.secret_values import (
+    COLUMNS,
+    GAP,
+    PART,
+    hide,
+    literal_end,
+    replace_behind,
+)
 
-_PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
-_TABLE = rf"{_PART}(?:\s?\.\s?{_PART}){{0,3}}"
-_COLUMNS = r"\((?P<columns>[^()'=<>;]{1,2000}+)\)"
+_TABLE = rf"{PART}(?:\s?\.\s?{PART}){{0,3}}"
 _UPDATE = re.compile(
     rf"\bupdate\s{{1,20}}(?:only\s{{1,9}})?{_TABLE}"
     rf"(?:\s{{1,9}}(?:as\s{{1,9}})?(?!set\b)\w{{1,63}})?{GAP}set\b",
     re.IGNORECASE,
 )
 _ROWS = re.compile(
-    rf"{_COLUMNS}{GAP}(?:overriding\s{{1,9}}\w{{1,9}}\s{{1,9}}value\s{{1,9}})?"
+    rf"{COLUMNS}{GAP}(?:overriding\s{{1,9}}\w{{1,9}}\s{{1,9}}value\s{{1,9}})?"
     r"values?\b(?=\s{0,20}(?:row\s{0,9})?\()",
     re.IGNORECASE,
 )
 _COPY = re.compile(
-    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}{_COLUMNS}\s{{0,20}}from\s{{1,20}}stdin\b"
+    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}{COLUMNS}\s{{0,20}}from\s{{1,20}}stdin\b"
     r"[^;\n]{0,300};[^\S\n]{0,20}\n",
     re.IGNORECASE,
 )

@@ -14,21 +14,21 @@ from functools import cache, partial
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
 from steelyard.model.secrets.secret_values import (
+    COLUMNS,
     GAP,
+    PART,
     hide,
     literal_end,
     replace_behind,
     without_literals,
 )
 
-_PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
-_TABLE = rf"(?P<table>{_PART}(?:\s?\.\s?{_PART}){{0,3}})"
-_COLUMNS = r"\((?P<columns>[^()'=<>;]{1,2000}+)\)"
+_TABLE = rf"(?P<table>{PART}(?:\s?\.\s?{PART}){{0,3}})"
 _OVERRIDING = r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?"
 _ROWS = r"(?P<rows>values?\b(?=\s{0,20}(?:row\s{0,9})?\())"
 _QUERY = r"(?P<query>select\b)"
 _LISTED = re.compile(
-    rf"{_COLUMNS}{GAP}{_OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
+    rf"{COLUMNS}{GAP}{_OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
     rf"(?:as{GAP}(?:(?:not\s{{1,9}})?materialized{GAP})?(?:\({GAP})?)?"
     rf"(?:{_ROWS}|{_QUERY}|=\s{{0,9}}(?:\(\s{{0,9}}(?P<inner>select\b)|(?:row\s{{0,9}})?(?=\()))",
     re.IGNORECASE,
@@ -40,7 +40,7 @@ _PLAIN_COLUMNS = frozenset(
     re.findall(r"\w+", "body content contents data digest hash key plaintext raw val value")
 )
 _ROWS_IN = re.compile(rf"\({GAP}values\b(?=\s{{0,20}}(?:row\s{{0,9}})?\()", re.IGNORECASE)
-_ALIASED = re.compile(rf"{GAP}\){GAP}(?:as\b{GAP})?{_PART}{GAP}{_COLUMNS}", re.IGNORECASE)
+_ALIASED = re.compile(rf"{GAP}\){GAP}(?:as\b{GAP})?{PART}{GAP}{COLUMNS}", re.IGNORECASE)
 """Rows in parentheses, and what stands behind them where their columns are named there."""
 _MOST_OF_ROWS = 100_000
 """Characters, and in all of them ten times as many."""
@@ -57,7 +57,7 @@ _MERGED = re.compile(
 )
 _MERGED_ROWS = re.compile(rf"\bthen\s{{1,20}}insert\s{{1,20}}{_OVERRIDING}{_ROWS}", re.IGNORECASE)
 _COPIED = re.compile(
-    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{_COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
+    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
     r"[^;\n]{0,300};[^\S\n]{0,20}\n",
     re.IGNORECASE,
 )
@@ -76,7 +76,7 @@ _ALTERED = re.compile(
 )
 _PIECE = re.compile(
     r"(?P<comment>--[^\n]*+|/\*[\s\S]*?(?:\*/|\Z))|(?P<literal>'(?:[^']|'')*+'?)"
-    rf"|(?P<name>{_PART})|(?P<edge>[(),])"
+    rf"|(?P<name>{PART})|(?P<edge>[(),])"
 )
 _NO_COLUMN = frozenset(
     re.findall(
