@@ -136,7 +136,7 @@ def test_an_arm_whose_standby_dies_is_lost_by_name(start: Start) -> None:
 def test_cycles_hold_standbys_still_with_their_primaries(start: Start) -> None:
     weighing = start(
         "record", *PAIR[:-6], "--set", "layout=cycles", "--set", "turns.time_scale=10",
-        "--set", "settings.checkpoint_timeout=5min", "--budget", "6m",
+        "--set", "settings.checkpoint_timeout=5min", "--set", "budget.epochs=2", "--budget", "10m",
     )  # fmt: skip
     assert weighing.end(SEVERAL_S) == 0, weighing.said
     plan = json.loads((weighing.record / "plan.json").read_text())
