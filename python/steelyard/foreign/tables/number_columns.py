@@ -65,24 +65,19 @@ def refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
     """NumbersError where columns are numbered repetitions of several arms, "off_1", "off_2",
     "on_1", "on_2": each would be an arm of its own."""
     names = [table.name(column).strip() for column in numbers] if table.header else []
-    if len(names) > 2 and [*map(str.isdecimal, names)] == [True] * len(names):
-        first = int(names[0])
-        if first < 2 and [*map(int, names)] == [*range(first, first + len(names))]:
-            raise table.source.error(
-                f"columns {quoted(names[0])} to {quoted(names[-1])} are numbered as repetitions "
-                "are, and would each be an arm",
-                table.spot(0, numbers[0]),
-                hint="Write a column an arm and a row a repetition; if each is an arm, call it by "
-                "a name.",
-            )
+    if len(names) > 2 and all(map(str.isdecimal, names)) and _count([*map(int, names)]):
+        raise table.source.error(
+            f"columns {quoted(names[0])} to {quoted(names[-1])} are numbered as repetitions are, "
+            "and would each be an arm",
+            table.spot(0, numbers[0]),
+            hint="Write a column an arm and a row a repetition; if each is an arm, call it by a "
+            "name.",
+        )
     matches = [_repetition(name) for name in names]
     counts: dict[tuple[str, ...], list[int]] = {}
     for stem, number in filter(None, matches):
         counts.setdefault(stem, []).append(number)
-    numbered = all(
-        sorted(each) in (list(range(1, len(each) + 1)), list(range(max(len(each), 3))))
-        for each in counts.values()
-    )
+    numbered = all(_count(sorted(each)) for each in counts.values())
     if None in matches or len(counts) < 2 or len(counts) == len(numbers) or not numbered:
         return
     stems = [" ".join(stem) for stem in counts]
@@ -93,6 +88,11 @@ def refuse_repetitions(table: Table, numbers: Sequence[int]) -> None:
         hint=f"Write a column an arm ({', '.join(stems[:3])}) and a row a repetition; if each is "
         "an arm, call it by a name without a number.",
     )
+
+
+def _count(numbers: list[int]) -> bool:
+    """Whether numbers go on from 1, or from 0 where there are three and more."""
+    return numbers in (list(range(1, len(numbers) + 1)), list(range(max(len(numbers), 3))))
 
 
 def _repetition(name: str) -> tuple[tuple[str, ...], int] | None:

@@ -220,9 +220,10 @@ def _refuse_unnamed(table: Table) -> None:
     _refuse_unnamed_of(table, range(table.rows), naming)
     arms = [c for c in naming if roles[c] is Role.ARM and table.is_text(c) and len(naming) > 1]
     for column in arms:
-        cells = table.columns[column]
-        for arm in dict.fromkeys(cells):
-            rows = [row for row, cell in enumerate(cells) if cell == arm]
+        arm_rows: dict[str, list[int]] = {}
+        for row, cell in enumerate(table.columns[column]):
+            arm_rows.setdefault(cell, []).append(row)
+        for rows in arm_rows.values():
             _refuse_unnamed_of(table, rows, [c for c in naming if c != column])
 
 

@@ -85,13 +85,11 @@ def without_assigned(text: str) -> str:
         return text
 
     def value(match: re.Match[str]) -> tuple[str, int] | None:
-        name = (match["name"] or "$1").lower()
-        if name not in names:
+        name, at = match["name"], match.end()
+        if (name or "$1").lower() not in names:
             return None
-        end = inner_literal_end(text, match.end())
-        if not match["name"]:
-            end = literal_end(text, match.end(), listed=True)
-        hidden = None if end is None else hide(text, match.end(), end)
+        end = inner_literal_end(text, at) if name else literal_end(text, at, listed=True)
+        hidden = None if end is None else hide(text, at, end)
         return None if hidden is None else (hidden.mark, hidden.end)
 
     return replace_behind(_ASSIGNED, text, value)

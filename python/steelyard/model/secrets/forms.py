@@ -47,11 +47,9 @@ _MYSQLSH_LOGIN = re.compile(
     r"(\bmysqlsh\b[^\n|&]{0,300}?[\s=]['\"]?[^\s:/@'\"=-][^\s:/@'\"=]{0,63}+:)"
     rf"(?!{LEFT_OUT})[^\s'\"@/]{{1,256}}+(?=@)"
 )
-_OPENED = r"(?:/\*M?!\d{0,6}\s{0,9})?"
-"""A comment that MySQL reads."""
 _IDENTIFIED = re.compile(
-    rf"\bidentified\b{_OPENED}{GAP}{_OPENED}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?{_OPENED}"
-    rf"(?:by|as|using)\b{GAP}{_OPENED}(?:(?:password|values)\b{GAP})?{_OPENED}",
+    rf"\bidentified\b{GAP}(?:(?:with|via)\b{GAP}\S{{1,100}}\s{GAP})?(?:by|as|using)\b{GAP}"
+    rf"(?:(?:password|values)\b{GAP})?",
     re.IGNORECASE,
 )
 _REPLACED = re.compile(rf"\breplace\b{GAP}(?=['\"])", re.IGNORECASE)

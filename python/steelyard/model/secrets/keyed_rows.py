@@ -10,29 +10,18 @@ from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 from steelyard.model.secrets.secret_values import (
     COLUMNS,
     GAP,
-    PART,
     hide,
     literal_end,
     replace_behind,
 )
+from steelyard.model.secrets.written_rows import COPIED, LINE_OF_ROW, OVERRIDING, ROWS, TABLE
 
-_TABLE = rf"{PART}(?:\s?\.\s?{PART}){{0,3}}"
 _UPDATE = re.compile(
-    rf"\bupdate\s{{1,20}}(?:only\s{{1,9}})?{_TABLE}"
+    rf"\bupdate\s{{1,20}}(?:only\s{{1,9}})?{TABLE}"
     rf"(?:\s{{1,9}}(?:as\s{{1,9}})?(?!set\b)\w{{1,63}})?{GAP}set\b",
     re.IGNORECASE,
 )
-_ROWS = re.compile(
-    rf"{COLUMNS}{GAP}(?:overriding\s{{1,9}}\w{{1,9}}\s{{1,9}}value\s{{1,9}})?"
-    r"values?\b(?=\s{0,20}(?:row\s{0,9})?\()",
-    re.IGNORECASE,
-)
-_COPY = re.compile(
-    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}{COLUMNS}\s{{0,20}}from\s{{1,20}}stdin\b"
-    r"[^;\n]{0,300};[^\S\n]{0,20}\n",
-    re.IGNORECASE,
-)
-_ROW = re.compile(r"(?!\\\.)[^\t\n]*+\t[^\n]*+(?:\n|\Z)")
+_LISTED = re.compile(rf"{COLUMNS}{GAP}{OVERRIDING}{ROWS}", re.IGNORECASE)
 _OF_VALUES = frozenset(re.findall(r"\w+", "val value vals values content data setting text"))
 """Words of columns whose names do not say what they hold."""
 _SET = re.compile(r"([\w$]{1,130}+)[\"`\]]?\s{0,9}=[\s(]{0,9}\Z")
@@ -57,8 +46,8 @@ def without_keyed_values(text: str) -> str:
     """The text without the literals of rows in which another literal names a secret, where they
     are of columns that are called by nothing: value, data."""
     text = replace_behind(_UPDATE, text, _assigned_left_out)
-    text = replace_behind(_ROWS, text, _rows_left_out)
-    return replace_behind(_COPY, text, _lines_left_out)
+    text = replace_behind(_LISTED, text, _rows_left_out)
+    return replace_behind(COPIED, text, _lines_left_out)
 
 
 def _assigned_left_out(match: re.Match[str]) -> tuple[str, int] | None:
@@ -83,7 +72,7 @@ def _is_value(text: str, at: int) -> bool:
 
 def _rows_left_out(match: re.Match[str]) -> tuple[str, int] | None:
     text = match.string
-    if not any(map(_holds_any, match["columns"].split(","))):
+    if not _names_values(match):
         return None
     literals = [piece for piece in _pieces(text, match.end()) if piece[2] == "literal"]
     values = [piece for piece in literals if not _names_secret(text[piece[0] : piece[1]])]
@@ -92,13 +81,18 @@ def _rows_left_out(match: re.Match[str]) -> tuple[str, int] | None:
 
 def _lines_left_out(match: re.Match[str]) -> tuple[str, int] | None:
     text, at, lines = match.string, match.end(), list[str]()
-    if not any(map(_holds_any, match["columns"].split(","))):
+    if not _names_values(match):
         return None
-    while at < len(text) and (row := _ROW.match(text, at)) is not None:
+    while at < len(text) and (row := LINE_OF_ROW.match(text, at)) is not None:
         names_secret = any(map(_names_secret, row[0].rstrip("\n").split("\t")))
         lines.append(f"{LEFT_OUT}\n" if names_secret else row[0])
         at = row.end()
     return "".join(lines), at
+
+
+def _names_values(match: re.Match[str]) -> bool:
+    """Whether one of its columns is called by nothing."""
+    return any(map(_holds_any, (match["columns"] or "").split(",")))
 
 
 def _without(text: str, at: int, literals: list[_Piece]) -> tuple[str, int]:

@@ -35,8 +35,7 @@ _HINTS = (
         "verify",
         "rds_set_external",
     ),
-    *("login", "log_in", "logon", "log_on", "sign", "_user", "_account", "influx", "isql", "db2"),
-    *("connect to",),
+    *("login", "log_in", "logon", "log_on", "_user", "_account", "isql", "db2"),
     *("openrowset", "cqlsh", "7z", "zip ", "smbclient", "lftp", "mc alias", "mc config"),
     *(
         "insert",

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 
-GAP = r"(?:\s++|/\*(?!M?!)(?:(?!\*/)[\s\S]){0,1000}+\*/|--[^\n]{0,300}+\n){0,12}+"
+GAP = r"(?:\s++|/\*(?!M?!)(?:(?!\*/)[\s\S]){0,1000}+\*/|/\*M?!\d{0,6}|--[^\n]{0,300}+\n){0,12}+"
 """Blanks and comments of SQL, not too many: each name may be followed by all of them. MySQL reads
-what is in /*! … */."""
+what is in /*! … */: only its beginning is one."""
 PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
 """A name of SQL, in the quotes of any server."""
 COLUMNS = r"\((?P<columns>[^()'=<>;]{1,2000}+)\)"

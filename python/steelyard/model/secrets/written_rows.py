@@ -23,18 +23,18 @@ from steelyard.model.secrets.secret_values import (
     without_literals,
 )
 
-_TABLE = rf"(?P<table>{PART}(?:\s?\.\s?{PART}){{0,3}})"
-_OVERRIDING = r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?"
-_ROWS = r"(?P<rows>values?\b(?=\s{0,20}(?:row\s{0,9})?\())"
+TABLE = rf"(?P<table>{PART}(?:\s?\.\s?{PART}){{0,3}})"
+OVERRIDING = r"(?:overriding\s{1,9}\w{1,9}\s{1,9}value\s{1,9})?"
+ROWS = r"(?P<rows>values?\b(?=\s{0,20}(?:row\s{0,9})?\())"
 _QUERY = r"(?P<query>select\b)"
 _LISTED = re.compile(
-    rf"{COLUMNS}{GAP}{_OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
+    rf"{COLUMNS}{GAP}{OVERRIDING}(?:output\s[^();']{{1,200}}?(?=\b(?:values?|select)\b))?"
     rf"(?:as{GAP}(?:(?:not\s{{1,9}})?materialized{GAP})?(?:\({GAP})?)?"
-    rf"(?:{_ROWS}|{_QUERY}|=\s{{0,9}}(?:\(\s{{0,9}}(?P<inner>select\b)|(?:row\s{{0,9}})?(?=\()))",
+    rf"(?:{ROWS}|{_QUERY}|=\s{{0,9}}(?:\(\s{{0,9}}(?P<inner>select\b)|(?:row\s{{0,9}})?(?=\()))",
     re.IGNORECASE,
 )
 """Columns in parentheses, and what stands for their values."""
-_INTO = re.compile(rf"\b(?:into|replace)\s{{1,20}}{_TABLE}{GAP}\Z", re.IGNORECASE)
+_INTO = re.compile(rf"\b(?:into|replace)\s{{1,20}}{TABLE}{GAP}\Z", re.IGNORECASE)
 _NEAR_TABLE = 300
 _PLAIN_COLUMNS = frozenset(
     re.findall(r"\w+", "body content contents data digest hash key plaintext raw val value")
@@ -48,29 +48,29 @@ _FROM_ROWS = re.compile(rf"{GAP}\({GAP}values\b", re.IGNORECASE)
 _POSITIONAL = re.compile(
     r"\b(?:insert|replace)\s{1,20}"
     r"(?:(?:low_priority|high_priority|delayed|ignore|or\s{1,9}\w{4,8})\s{1,9}){0,3}"
-    rf"(?:into\s{{1,20}})?{_TABLE}{GAP}(?:as\s{{1,9}}\w{{1,63}}\s{{1,9}})?{_OVERRIDING}"
-    rf"(?:{_ROWS}|\(?\s{{0,9}}{_QUERY})",
+    rf"(?:into\s{{1,20}})?{TABLE}{GAP}(?:as\s{{1,9}}\w{{1,63}}\s{{1,9}})?{OVERRIDING}"
+    rf"(?:{ROWS}|\(?\s{{0,9}}{_QUERY})",
     re.IGNORECASE,
 )
 _MERGED = re.compile(
-    rf"\bmerge\s{{1,20}}(?:into\s{{1,20}})?(?:only\s{{1,9}})?{_TABLE}", re.IGNORECASE
+    rf"\bmerge\s{{1,20}}(?:into\s{{1,20}})?(?:only\s{{1,9}})?{TABLE}", re.IGNORECASE
 )
-_MERGED_ROWS = re.compile(rf"\bthen\s{{1,20}}insert\s{{1,20}}{_OVERRIDING}{_ROWS}", re.IGNORECASE)
-_COPIED = re.compile(
-    rf"\bcopy\s{{1,20}}{_TABLE}\s{{0,20}}(?:{COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
+_MERGED_ROWS = re.compile(rf"\bthen\s{{1,20}}insert\s{{1,20}}{OVERRIDING}{ROWS}", re.IGNORECASE)
+COPIED = re.compile(
+    rf"\bcopy\s{{1,20}}{TABLE}\s{{0,20}}(?:{COLUMNS}\s{{0,20}})?from\s{{1,20}}stdin\b"
     r"[^;\n]{0,300};[^\S\n]{0,20}\n",
     re.IGNORECASE,
 )
 _END_OF_COPY = "\n\\."
-_LINE_OF_ROW = re.compile(r"[^\t\n]*+\t[^\n]*+(?:\n|\Z)")
+LINE_OF_ROW = re.compile(r"[^\t\n]*+\t[^\n]*+(?:\n|\Z)")
 _CREATED = re.compile(
     r"\bcreate\s{1,20}(?:(?:global|local|temp|temporary|unlogged|foreign)\s{1,9}){0,2}table\s{1,20}"
-    rf"(?:if\s{{1,9}}not\s{{1,9}}exists\s{{1,9}})?{_TABLE}\s{{0,20}}\(",
+    rf"(?:if\s{{1,9}}not\s{{1,9}}exists\s{{1,9}})?{TABLE}\s{{0,20}}\(",
     re.IGNORECASE,
 )
 _ALTERED = re.compile(
     r"\balter\s{1,20}table\s{1,20}(?:if\s{1,9}exists\s{1,9})?(?:only\s{1,9})?"
-    rf"{_TABLE}\s[^;]{{0,300}}?\badd\b"
+    rf"{TABLE}\s[^;]{{0,300}}?\badd\b"
     r"(?!\s{1,9}(?:constraint|primary|unique|foreign|check|key|index)\b)",
     re.IGNORECASE,
 )
@@ -200,7 +200,7 @@ def without_copied_rows(text: str) -> str:
         end = _end_of_rows(text, match.end(), last) if hides else match.end()
         return (f"{LEFT_OUT}\n", end) if end > match.end() else None
 
-    return replace_behind(_COPIED, text, rows)
+    return replace_behind(COPIED, text, rows)
 
 
 def _end_of_rows(text: str, at: int, last: int) -> int:
@@ -210,7 +210,7 @@ def _end_of_rows(text: str, at: int, last: int) -> int:
         return at
     if at <= last:
         return text.index(_END_OF_COPY, at) + 1
-    while at < len(text) and (line := _LINE_OF_ROW.match(text, at)) is not None:
+    while at < len(text) and (line := LINE_OF_ROW.match(text, at)) is not None:
         at = line.end()
     return at
 

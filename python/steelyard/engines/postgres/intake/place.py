@@ -49,12 +49,12 @@ _RESTORE = {
 }
 """How what a program of BACKUP_PROGRAMS, or Barman, writes becomes a data directory."""
 _REPOSITORIES = {
-    "**/archive.info": "pgBackRest",
-    "**/backup.info.copy": "pgBackRest",
-    "**/*_backup_stop_sentinel.json": "WAL-G",
-    "**/base/*/backup.info": "Barman",
-    "**/wals/xlog.db": "Barman",
-    "**/backup_content.control": "pg_probackup",
+    "archive.info": "pgBackRest",
+    "backup.info.copy": "pgBackRest",
+    "*_backup_stop_sentinel.json": "WAL-G",
+    "base/*/backup.info": "Barman",
+    "wals/xlog.db": "Barman",
+    "backup_content.control": "pg_probackup",
 }
 """What stands in the directory above backups, by the program that keeps them."""
 _LEVELS = 4
@@ -184,7 +184,7 @@ def _in_a_repository(path: Path) -> str | None:
     """What to type where a directory holds the backups of a program, not too deep."""
     for pattern, program in _REPOSITORIES.items():
         for depth in range(_LEVELS):
-            if any(path.glob(pattern.replace("**/", "*/" * depth))):
+            if any(path.glob("*/" * depth + pattern)):
                 return f"It holds backups of {program}. {_restoring(program)}"
     return None
 
