@@ -86,8 +86,9 @@ impl Passage {
             if self.client.finished && self.server.finished {
                 break;
             }
-            if self.server.ended && !self.client.is_full() {
-                break; // a server that is gone answers nothing more
+            if self.server.ended {
+                // It answers nothing more, and was read only while the client took all of it.
+                break;
             }
         }
         self.stop_noting();
@@ -200,14 +201,21 @@ impl Passage {
         };
         let of_client = interest(&self.client, &self.server);
         let of_server = interest(&self.server, &self.client);
-        let mut polled = vec![
-            PollFd::from_borrowed_fd(events.close, PollFlags::IN),
-            PollFd::new(&self.client.socket, of_client),
-            PollFd::new(&self.server.socket, of_server),
-        ];
-        if self.noting.is_some() {
-            polled.push(PollFd::from_borrowed_fd(events.stop, PollFlags::IN));
-        }
+        let mut polled = vec![PollFd::from_borrowed_fd(events.close, PollFlags::IN)];
+        let mut watch = |descriptor, flags: PollFlags| {
+            // An end without anything to read or write now is left out: that it hung up is
+            // reported whatever is asked for, and what it sent last is still to be forwarded.
+            (!flags.is_empty()).then(|| {
+                polled.push(PollFd::from_borrowed_fd(descriptor, flags));
+                polled.len() - 1
+            })
+        };
+        let client = watch(self.client.socket.as_fd(), of_client);
+        let server = watch(self.server.socket.as_fd(), of_server);
+        let stop = self
+            .noting
+            .as_ref()
+            .and_then(|_| watch(events.stop, PollFlags::IN));
         let has_notes = self
             .noting
             .as_ref()
@@ -219,27 +227,24 @@ impl Passage {
                 count => break count?,
             }
         };
-        let came = |at: usize| polled.get(at).map_or(PollFlags::empty(), PollFd::revents);
+        let came = |at: Option<usize>| {
+            at.and_then(|at| polled.get(at))
+                .map_or(PollFlags::empty(), PollFd::revents)
+        };
         let broken = PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL;
-        for (at, wanted) in [(1, of_client), (2, of_server)] {
-            // With nothing to read or write an end that is gone would be reported for ever.
-            if wanted.is_empty() && came(at).intersects(broken) {
-                return Err(io::ErrorKind::ConnectionReset.into());
-            }
-        }
-        let reads = |at: usize, wanted: PollFlags| {
+        let reads = |at, wanted: PollFlags| {
             wanted.contains(PollFlags::IN) && came(at).intersects(PollFlags::IN | broken)
         };
-        let writes = |at: usize, wanted: PollFlags| {
+        let writes = |at, wanted: PollFlags| {
             wanted.contains(PollFlags::OUT) && came(at).intersects(PollFlags::OUT | broken)
         };
         Ok(Ready {
-            close: came(0).contains(PollFlags::IN),
-            stop: came(3).contains(PollFlags::IN),
-            client_reads: reads(1, of_client),
-            client_writes: writes(1, of_client),
-            server_reads: reads(2, of_server),
-            server_writes: writes(2, of_server),
+            close: came(Some(0)).contains(PollFlags::IN),
+            stop: came(stop).contains(PollFlags::IN),
+            client_reads: reads(client, of_client),
+            client_writes: writes(client, of_client),
+            server_reads: reads(server, of_server),
+            server_writes: writes(server, of_server),
             nothing: count == 0,
         })
     }

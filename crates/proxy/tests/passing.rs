@@ -5,12 +5,17 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use steelyard_proxy::{Proxy, ProxyOptions};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Nothing more is taken, or happens, after so long without any.
+const STILL: Duration = Duration::from_millis(300);
+/// More than buffers of sockets hold.
+const MOST_BYTES: usize = 64 << 20;
 const SSL_REQUEST: i32 = 80_877_103;
 const GSS_REQUEST: i32 = 80_877_104;
 
@@ -115,22 +120,26 @@ fn a_client_that_asks_for_any_encryption_is_told_no_and_goes_on() {
 
 #[test]
 fn what_a_server_said_last_arrives_at_a_client_that_takes_slowly() {
-    const BYTES: usize = 24 << 20;
-    let behind = Behind::start("slow", |mut server| {
+    let (gone, is_gone) = mpsc::channel();
+    let behind = Behind::start("slow", move |mut server| {
         read_startup(&mut server);
-        server.write_all(&vec![b'x'; BYTES]).unwrap();
+        server.set_write_timeout(Some(STILL)).unwrap();
+        let block = [b'x'; 1 << 16];
+        let mut total = 0;
+        // Until nothing is taken any more: the proxy, and all that lies before it, is full.
+        while let Ok(bytes) = server.write(&block) {
+            total += bytes;
+            assert!(total < MOST_BYTES, "what is not taken yet has no bound");
+        }
+        drop(server);
+        gone.send(total).unwrap();
     });
     let mut client = behind.client();
     client.write_all(&startup()).unwrap();
-    let (mut total, mut buffer) = (0, vec![0; 1 << 16]);
-    loop {
-        // Slower than the server, so that the proxy still holds bytes when that is gone.
-        thread::sleep(Duration::from_millis(1));
-        match client.read(&mut buffer).unwrap() {
-            0 => break,
-            bytes => total += bytes,
-        }
-    }
-    assert_eq!(total, BYTES);
+    let total = is_gone.recv().unwrap();
+    thread::sleep(STILL); // the proxy hears that the server hung up
+    let mut said = Vec::new();
+    client.read_to_end(&mut said).unwrap();
+    assert_eq!(said.len(), total);
     behind.end();
 }
