@@ -106,7 +106,12 @@ class Underway:
     def in_the_middle_of(self, epoch: int) -> None:
         """Wait until slices of an epoch (from 1) are in the record and that epoch is not over."""
         self.wait_for("plan: " if epoch == 1 else rf"epoch +{epoch - 1}/")
-        until(lambda: len(self.slices(epoch)) >= 4, f"slices of epoch {epoch}")
+
+        def are_there() -> bool:
+            return len(self.slices(epoch)) >= 4
+
+        until(lambda: are_there() or self.process.poll() is not None, f"slices of epoch {epoch}")
+        assert are_there(), f"it ended before: {self.process.communicate()}"
 
     def slices(self, epoch: int) -> list[dict[str, Any]]:
         """The measured slices of an epoch (from 1) that are in the record by now."""

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.secrets.test_apart import APART
 from model.secrets.test_built_texts import FORMATTED, JOINED, VARIABLES
 from model.secrets.test_forms import EVERY, HARMLESS
 from model.secrets.test_server_quotes import QUOTES
@@ -17,6 +18,7 @@ from steelyard.model.secrets.forms import _FORMS, redact_forms
 from steelyard.model.secrets.redaction import _folded
 
 TEXTS = [
+    *APART,
     *EVERY,
     *HARMLESS,
     *LISTED,

@@ -40,7 +40,13 @@ def test_it_is_the_log_of_the_arm_as_far_as_gzip_leaves_it() -> None:
     server = Server(0.25)
     [found] = read(server, LOG)
     assert found == Reading(ARCHIVE_BYTES, "bytes", 1_000.0, per_transaction=True, measured=True)
-    assert server.asked == [(f"{1:024X}", f"{2:024X}")], "from the first border on"
+    assert server.asked == [(f"{2:024X}", f"{3:024X}")], "from the first border on"
+
+
+def test_a_server_is_asked_before_the_load_already() -> None:
+    server = Server(0.25)
+    ArchiveReadings({"on": cast(Instance, server)})
+    assert server.looks == 1
 
 
 def test_where_no_segment_was_filled_it_is_missing_with_its_reason() -> None:

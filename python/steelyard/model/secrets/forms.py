@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from steelyard.model.secrets.apart import without_compared, without_prepared
 from steelyard.model.secrets.built_texts import without_assigned, without_built, without_variables
 from steelyard.model.secrets.keyed_rows import without_keyed_values
 from steelyard.model.secrets.named_secrets import without_named
@@ -339,11 +340,13 @@ def _replacing(pattern: re.Pattern[str], after: str = "") -> Callable[[str], str
 
 _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("\\set", "-v", "--set", "--variable"), without_variables),
+    (("execute",), without_prepared),
     (("password", "identified"), without_assigned),
     (("://",), _without_access),
     (("jdbc:oracle",), _replacing(_ORACLE, "@")),
     (("sp_",), _without_arguments),
     (("identified", "password"), _without_passwords_of_accounts),
+    (("=", "<>", "in", "distinct"), without_compared),
     (("value", "select", "="), without_listed_rows),
     (("values",), without_aliased_rows),
     (("insert", "replace"), without_positional_rows),

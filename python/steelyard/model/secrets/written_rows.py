@@ -94,6 +94,14 @@ _OF_LOGINS = frozenset(
 )
 """Words of the names of tables that hold logins."""
 _OF_BENCHMARKS = "pgbench"
+_CATALOGS = frozenset(
+    re.findall(
+        r"[\w.]+",
+        "mysql.servers mysql.global_priv mysql.slave_master_info pg_authid pg_user_mapping "
+        "pg_foreign_server pg_subscription",
+    )
+)
+"""Of servers, with passwords in columns that are called otherwise."""
 _NEAR = 50
 """Characters before and behind a literal, in which what it stands between is."""
 
@@ -251,6 +259,8 @@ def _is_part(text: str, start: int, end: int) -> bool:
 def _holds_secrets(table: str, tables: Mapping[str, Sequence[str]]) -> bool:
     """Whether a table may hold secrets: by its columns, where these are known, else by its name."""
     name = _own_name(table)
+    if not _CATALOGS.isdisjoint((name.lower(), _full_name(table))):
+        return True
     if name.lower() in tables:
         return _name_secrets(tables[name.lower()])
     words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
@@ -269,6 +279,11 @@ def _is_secret_column(column: str) -> bool:
 def _own_name(table: str) -> str:
     """Without its schema and its quotes."""
     return re.split(r"\s?\.\s?", table)[-1].strip('"`[]')
+
+
+def _full_name(table: str) -> str:
+    """With its schema, as servers' own tables are named."""
+    return ".".join(part.strip('"`[] ') for part in table.split(".")[-2:]).lower()
 
 
 def _tables(text: str) -> dict[str, list[str]]:

@@ -131,6 +131,10 @@ class ArchiveReadings:
             arm: server for arm, server in instances.items() if isinstance(server, ArchivedLog)
         }
         self._first: dict[str, str] = {}
+        for server in self._standing.values():
+            # At a border a server's processes may stand still, those that read for sessions too:
+            # what the first session in a database reads is read before.
+            server.log_segment()
 
     def border(self, arms: Collection[str] | None = None) -> None:
         """At a border of the measured slices, of all arms or of these; only the first is read."""
