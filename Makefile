@@ -82,4 +82,6 @@ $(VENV)/.built: $(VENV)/.installed $(SOURCES)
 	@echo "building the release extension (a minute or two the first time)"
 	@VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release \
 	  > $(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
+	@# Where Python must not write byte code each command would compile all of ours.
+	@$(BIN)/python -m compileall -q -j 0 python/steelyard
 	@touch $@

@@ -126,12 +126,18 @@ def _expected_repeats(values: Floats) -> float:
 def _resolution(values: Floats) -> float:
     """The unit of the last digit of the numbers, shape (n,)."""
     for decimals in range(-6, _MOST_DECIMALS):
-        scaled = values * 10.0**decimals
-        if (np.abs(scaled - np.round(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1)).all():
+        # The first rows mostly say that it is finer.
+        if all(_are_whole(part * 10.0**decimals) for part in (values[:_FIRST_ROWS], values)):
             return math.pow(10, -decimals)
     return math.pow(10, -_MOST_DECIMALS)
 
 
+def _are_whole(numbers: Floats) -> bool:
+    off = np.abs(numbers - np.round(numbers))
+    return bool((off <= 1e-9 * np.maximum(np.abs(numbers), 1)).all())
+
+
+_FIRST_ROWS = 1000
 _SAME_RUN = 0.5
 """Of the shorter file: threads of one run overlap almost wholly, runs by turns hardly."""
 

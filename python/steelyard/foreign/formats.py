@@ -92,9 +92,10 @@ def read_sheet(
         hint = f"Accepted: {', '.join(format_names())}."
         raise UsageError(f'unrecognized format: "{form}"', hint=hint)
     if form is None:
-        form = format_of(source)
+        telling = _without_numbers_at_end(source)
+        form = format_of(telling)
         if form in ("csv", "json"):
-            refuse_unread(_bare(source))
+            refuse_unread(_bare(telling))
     if form == "csv":
         return read_csv(source, columns or {}, alone)
     for text_format in TEXT_FORMATS:

@@ -152,7 +152,8 @@ def _refuse_connecting(sheets: Sequence[Sheet]) -> None:
 
 
 _TIGHT = np.log(4.0)
-_THOUSAND = np.log(500.0), np.log(2000.0)
+_FIVE_HUNDRED = 500.0
+_THOUSAND = np.log(_FIVE_HUNDRED), np.log(2000.0)
 """A unit is a thousand of the next; the effect and the noise come on top."""
 
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -181,7 +182,7 @@ def in_two_units(values: Floats) -> int | None:
     Values of shape (n,), positive. Both clusters must be tight, so that a thousandfold stall in a
     series that is wide anyhow is no other unit.
     """
-    if len(values) < 2:
+    if len(values) < 2 or values.max() < _FIVE_HUNDRED * values.min():
         return None
     logs = np.sort(np.log(values))
     gaps = np.diff(logs)
@@ -237,30 +238,38 @@ def refuse_two_units(
     `unit_given`: the user said the unit, so that they are right, unless a point stands between
     thousands.
     """
-    points = _thousands_points([arm.values for group in series for arm in group])
-    if unit_given and not points:
-        return
-    hint = _THOUSANDS_POINT if points else _MIXED
+    arms = [arm for group in series for arm in group]
     for sheet, group in zip(sheets, series, strict=True):
         for arm in group:
             other = in_two_units(arm.values) if arm.grain is Grain.REPETITION else None
             if other is not None and not sheet.row_names:
                 first, far = f"{arm.values[0]:g}", f"{arm.values[other]:g}"
-                raise NumbersError(
+                _refuse_units(
                     f"{_at(sheet, arm, other)}: mixed units: {far} and {first} are about a "
                     "thousand times apart",
-                    hint=hint,
+                    arms,
+                    unit_given=unit_given,
                 )
-    arms = [arm for group in series for arm in group]
     levels = np.array([float(np.median(arm.values)) for arm in arms])
     odd = in_two_units(levels) if (levels > 0).all() else None
     if odd is not None:
-        raise NumbersError(
+        _refuse_units(
             f"mixed units: {quoted(arms[odd].arm)} and {quoted(arms[0].arm)} are about a thousand "
             "times apart",
-            detail=f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
-            hint=hint,
+            arms,
+            f"Their medians are {levels[odd]:g} and {levels[0]:g}.",
+            unit_given=unit_given,
         )
+
+
+def _refuse_units(
+    primary: str, arms: Sequence[Series], detail: str | None = None, *, unit_given: bool
+) -> None:
+    """NumbersError, but for arms whose unit was said; what points between thousands do is clear
+    even then."""
+    points = _thousands_points([arm.values for arm in arms])
+    if points or not unit_given:
+        raise NumbersError(primary, detail=detail, hint=_THOUSANDS_POINT if points else _MIXED)
 
 
 def _thousands_points(arms: Sequence[Floats]) -> bool:

@@ -176,9 +176,10 @@ def _columns(
     a row would take ten times as long."""
     if isinstance(separator, str) and '"' not in source.text:
         width = lines[0].count(separator) + 1
-        for number, line in zip(numbers, lines, strict=True):
-            if line.count(separator) != width - 1:
-                raise _ragged(source, number, line, separator, line.count(separator) + 1, width)
+        counts = list(map(str.count, lines, itertools.repeat(separator)))
+        if counts.count(width - 1) < len(counts):
+            at = next(at for at, count in enumerate(counts) if count != width - 1)
+            raise _ragged(source, numbers[at], lines[at], separator, counts[at] + 1, width)
         cells = separator.join(lines).split(separator)
         return [cells[column::width] for column in range(width)]
     cut = _cutter(separator, '"' in source.text, source)

@@ -9,15 +9,16 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from steelyard.engines.account import Account
 from steelyard.engines.copying import copy_file
-from steelyard.engines.local.cloning import require_reachable
 from steelyard.engines.local.owned_files import is_empty
-from steelyard.engines.postgres.builds.build import Build
-from steelyard.engines.programs import run
 from steelyard.model.errors import EngineError, ServerError
 from steelyard.model.identity import Identity
+
+if TYPE_CHECKING:
+    from steelyard.engines.postgres.builds.build import Build
 
 SUPERUSER = "postgres"
 TABLESPACES = "pg_tblspc"
@@ -57,6 +58,10 @@ def make_cluster(
     Locale C, encoding UTF8, superuser `postgres`, trust authentication (the socket directory is
     private) and checksums either way: PostgreSQL 18 turned their default around.
     """
+    # What reads a directory needs neither.
+    from steelyard.engines.local.cloning import require_reachable
+    from steelyard.engines.programs import run
+
     if not is_empty(directory):
         raise EngineError(f'could not make a cluster in "{directory}": the directory is not empty')
     account.make_directory(directory)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.postgres.guarded.connection import guarded
-from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
 from steelyard.model.errors import ServerError
 from steelyard.model.files.small_file import MOST_OF_LOCK, read_small
 
@@ -81,7 +79,9 @@ def read_relations(
     other relations. ServerError: the server cannot be queried, or is of another cluster. Files of a
     database that cannot be queried are left out.
     """
-    import psycopg
+    import psycopg  # a scrub without a server needs none of this
+
+    from steelyard.engines.postgres.guarded.connection import guarded
 
     filenodes: dict[int, set[int]] = defaultdict(set)
     for file in files:
@@ -124,6 +124,8 @@ def _relations_of(
     conninfo: str, database: str, default_tablespace: int, oid: int, filenodes: list[int]
 ) -> dict[RelationFile, Relation]:
     import psycopg
+
+    from steelyard.engines.postgres.guarded.connection import guarded
 
     try:
         with guarded(conninfo, where=_WHERE, dbname=database) as session:
@@ -205,6 +207,8 @@ def read_expected(
     """
     import psycopg
 
+    from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
+
     try:
         with connect_in_utf8(conninfo, connect_timeout=_TIMEOUT_S) as session:
             [(recovering, identifier, start)] = session.execute(_SERVER).fetchall()
@@ -236,6 +240,8 @@ def read_expected(
 def _relations(
     conninfo: str, name: str, oid: int, tablespace: int, recovering: bool
 ) -> list[ServerRelation]:
+    from steelyard.engines.postgres.libpq.client_encoding import connect_in_utf8
+
     with connect_in_utf8(conninfo, dbname=name, connect_timeout=_TIMEOUT_S) as session:
         rows = session.execute(_EXPECTED_RELATIONS).fetchall()
     return [
