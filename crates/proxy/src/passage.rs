@@ -201,7 +201,11 @@ impl Passage {
         };
         let of_client = interest(&self.client, &self.server);
         let of_server = interest(&self.server, &self.client);
-        let mut polled = vec![PollFd::from_borrowed_fd(events.close, PollFlags::IN)];
+        let of_stop = match self.noting {
+            Some(_) => PollFlags::IN,
+            None => PollFlags::empty(),
+        };
+        let mut polled = Vec::with_capacity(4);
         let mut watch = |descriptor, flags: PollFlags| {
             // An end without anything to read or write now is left out: that it hung up is
             // reported whatever is asked for, and what it sent last is still to be forwarded.
@@ -210,12 +214,10 @@ impl Passage {
                 polled.len() - 1
             })
         };
+        let close = watch(events.close, PollFlags::IN);
         let client = watch(self.client.socket.as_fd(), of_client);
         let server = watch(self.server.socket.as_fd(), of_server);
-        let stop = self
-            .noting
-            .as_ref()
-            .and_then(|_| watch(events.stop, PollFlags::IN));
+        let stop = watch(events.stop, of_stop);
         let has_notes = self
             .noting
             .as_ref()
@@ -239,7 +241,7 @@ impl Passage {
             wanted.contains(PollFlags::OUT) && came(at).intersects(PollFlags::OUT | broken)
         };
         Ok(Ready {
-            close: came(Some(0)).contains(PollFlags::IN),
+            close: came(close).contains(PollFlags::IN),
             stop: came(stop).contains(PollFlags::IN),
             client_reads: reads(client, of_client),
             client_writes: writes(client, of_client),

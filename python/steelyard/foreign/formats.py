@@ -116,8 +116,7 @@ def saved_verdict_of(source: SourceText, form: str | None = None) -> SavedVerdic
 
 def format_of(source: SourceText) -> str:
     """The name of the format that a text is in; a table is what is nothing else."""
-    telling = _without_numbers_at_end(source)
-    fitting = (reader for reader in TEXT_FORMATS if reader.fits(telling))
+    fitting = (reader for reader in TEXT_FORMATS if reader.fits(source))
     if _bare(source).begins_as_json:
         return next((reader.name for reader in fitting if reader.like_json), "json")
     best = min(fitting, key=lambda reader: reader.precedence, default=None)

@@ -152,8 +152,8 @@ def _refuse_connecting(sheets: Sequence[Sheet]) -> None:
 
 
 _TIGHT = np.log(4.0)
-_FIVE_HUNDRED = 500.0
-_THOUSAND = np.log(_FIVE_HUNDRED), np.log(2000.0)
+_LEAST_APART = 500.0
+_THOUSAND = np.log(_LEAST_APART), np.log(2000.0)
 """A unit is a thousand of the next; the effect and the noise come on top."""
 
 SMALLEST, LARGEST = 1e-60, 1e60
@@ -182,7 +182,7 @@ def in_two_units(values: Floats) -> int | None:
     Values of shape (n,), positive. Both clusters must be tight, so that a thousandfold stall in a
     series that is wide anyhow is no other unit.
     """
-    if len(values) < 2 or values.max() < _FIVE_HUNDRED * values.min():
+    if len(values) < 2 or values.max() < _LEAST_APART * values.min():
         return None
     logs = np.sort(np.log(values))
     gaps = np.diff(logs)

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import re
 
-from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret import is_surely_secret
 from steelyard.model.secrets.secret_values import (
+    COMMA,
     GAP,
     PART,
     hide,
-    inner_literal_end,
+    left_out,
     literal_end,
     replace_behind,
+    unquoted,
+    without_arguments,
     without_literals,
 )
 
@@ -31,12 +34,6 @@ _ASSIGNED = re.compile(rf"(?P<name>@[\w$.]{{1,64}})\s{{0,9}}:?={GAP}(?=[nN]?['\"
 _EXECUTES = re.compile(
     rf"\bsp_executesql\b{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?(?=n?')", re.IGNORECASE
 )
-_ARGUMENT = re.compile(
-    rf"{GAP},{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?"
-    r"(?:(?![nN]')[\w@.$-]{1,128}+(?:\s{1,9}out(?:put)?\b)?)?",
-    re.IGNORECASE,
-)
-"""Of a procedure, behind the one before it, up to its literal where it is one."""
 _NAME = re.compile(r"\w{1,100}+")
 _LITERAL = r"(?:\b[en])?'(?:[^'\\]|''|\\[\s\S]){0,500}+'"
 _COMPARED = re.compile(
@@ -60,7 +57,7 @@ def without_prepared(text: str) -> str:
         if _names_secret(prepared["body"])
     }
     variables = {
-        variable.strip().lower()
+        _plain(variable)
         for executed in (_USING.finditer(text) if secret else ())
         if _plain(executed["name"]) in secret
         for variable in executed["variables"].split(",")
@@ -71,8 +68,7 @@ def without_prepared(text: str) -> str:
 
     def value(match: re.Match[str]) -> tuple[str, int] | None:
         end = literal_end(text, match.end()) if match["name"].lower() in variables else None
-        hidden = None if end is None else hide(text, match.end(), end)
-        return None if hidden is None else (hidden.mark, hidden.end)
+        return left_out(text, match.end(), end)
 
     if secret:
         text = replace_behind(_EXECUTED, text, arguments)
@@ -84,19 +80,12 @@ def without_prepared(text: str) -> str:
 def _parameters_left_out(match: re.Match[str]) -> tuple[str, int] | None:
     """The arguments behind a statement that names a secret."""
     text, start = match.string, match.end()
-    at = literal_end(text, start)
-    if at is None or not _names_secret(text[start:at]):
+    end = literal_end(text, start)
+    comma = COMMA.match(text, end) if end is not None and _names_secret(text[start:end]) else None
+    if comma is None:
         return None
-    parts = [text[start:at]]
-    while (argument := _ARGUMENT.match(text, at)) is not None:
-        parts.append(argument[0])
-        at = argument.end()
-        end = inner_literal_end(text, at)
-        hidden = None if end is None else hide(text, at, end)
-        if end is not None:
-            parts.append(hidden.mark if hidden else text[at:end])
-            at = end
-    return "".join(parts), at
+    arguments, past = without_arguments(text, comma.end())
+    return text[start : comma.end()] + arguments, past
 
 
 def without_compared(text: str) -> str:
@@ -121,10 +110,8 @@ def without_compared(text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return name.strip('"`[]').lower()
+    return unquoted(name).lower()
 
 
 def _names_secret(text: str) -> bool:
-    return any(
-        is_secret(name) and not is_perhaps_a_column(name) for name in set(_NAME.findall(text))
-    )
+    return any(map(is_surely_secret, set(_NAME.findall(text))))

@@ -6,13 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from steelyard.model.secrets.secret import is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret import is_surely_secret
 from steelyard.model.secrets.secret_values import (
     GAP,
     bare_word,
     doubled_end,
     hide,
     inner_literal_end,
+    left_out,
     literal_end,
     replace_behind,
     word_end,
@@ -89,8 +90,7 @@ def without_assigned(text: str) -> str:
         if (name or "$1").lower() not in names:
             return None
         end = inner_literal_end(text, at) if name else literal_end(text, at, listed=True)
-        hidden = None if end is None else hide(text, at, end)
-        return None if hidden is None else (hidden.mark, hidden.end)
+        return left_out(text, at, end)
 
     return replace_behind(_ASSIGNED, text, value)
 
@@ -128,8 +128,7 @@ def without_variables(text: str) -> str:
             end = word_end(text, at) if quoted < 0 else quoted
         if end is None and (word := bare_word(text, at - 1, "", "\\set ")) is not None:
             end = word.end()
-        hidden = None if end is None else hide(text, at, end)
-        return None if hidden is None else (hidden.mark, hidden.end)
+        return left_out(text, at, end)
 
     return replace_behind(_SET, text, value) if used else text
 
@@ -138,7 +137,7 @@ def _is_used_as_secret(use: re.Match[str]) -> bool:
     name = use["name"]
     if use["by"] or name.lower() == "by":
         return "identified" in use.string[max(0, use.start() - 100) : use.end()].lower()
-    return is_secret(name) and not is_perhaps_a_column(name)
+    return is_surely_secret(name)
 
 
 def _literal(text: str, at: int, quote: str, *, doubled: bool) -> tuple[str, int] | None:
@@ -167,7 +166,7 @@ def _leads_to_value(content: str, *, joined: bool) -> bool:
 
 def _is_secret(match: re.Match[str], content: str) -> bool:
     name = match["name"]
-    if not is_secret(name) or is_perhaps_a_column(name):
+    if not is_surely_secret(name):
         return False
     if match["assigned"]:
         return True

@@ -16,10 +16,11 @@ from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_sec
 from steelyard.model.secrets.secret_values import (
     GAP,
     hide,
-    inner_literal_end,
     literal_end,
     next_at,
+    past,
     replace_behind,
+    without_arguments,
     without_later_literals,
     without_literals,
 )
@@ -163,9 +164,6 @@ _LOG_IN = re.compile(
 _OF_A_TABLE = re.compile(
     r"\b(?:table|into|exists|on|references|copy|index)\s{1,20}\Z", re.IGNORECASE
 )
-_ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
-_NO_TEXT = re.compile(r"[\w@.$-]{0,128}+")
-_COMMA = re.compile(rf"{GAP},")
 _SETS = re.compile(r"(?:\w{1,63}\.){0,2}(?:set|put|store|update|change|rotate)_", re.IGNORECASE)
 """A function that takes the key of some owner."""
 _CALL = re.compile(r"(?<![\w.])[\w.]{1,200}+(?=\()")
@@ -231,7 +229,7 @@ def _password_left_out(match: re.Match[str]) -> tuple[str, int] | None:
     end = literal_end(text, start)
     before = text[max(0, match.start() - 300) : match.start()]
     if end is None and _ACCOUNT.search(before) and not _NO_PASSWORD.match(text, start):
-        end = _past(_WORD_OF_SQL, text, start)
+        end = past(_WORD_OF_SQL, text, start)
     hidden = None if end is None else hide(text, start, end)
     return None if hidden is None else (LEFT_OUT, hidden.end)
 
@@ -265,28 +263,7 @@ def _without_calls(text: str) -> str:
 
 def _without_arguments(text: str) -> str:
     """Without the literals among the arguments of procedures that take a password at no name."""
-    return replace_behind(_PROCEDURE, text, _arguments_left_out)
-
-
-def _arguments_left_out(match: re.Match[str]) -> tuple[str, int]:
-    text, at, parts = match.string, match.end(), list[str]()
-    start = _past(_ARGUMENT, text, at)
-    while True:
-        literal = inner_literal_end(text, start)
-        hidden = None if literal is None else hide(text, start, literal)
-        end = literal or _past(_NO_TEXT, text, start)
-        parts += [text[at:start], hidden.mark if hidden else text[start:end]]
-        at = end
-        comma = _COMMA.match(text, at)
-        if comma is None:
-            return "".join(parts), at
-        start = _past(_ARGUMENT, text, comma.end())
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    match = pattern.match(text, at)
-    assert match is not None  # it may be empty
-    return match.end()
+    return replace_behind(_PROCEDURE, text, lambda match: without_arguments(text, match.end()))
 
 
 @lru_cache(maxsize=10_000)
@@ -346,7 +323,7 @@ _FORMS: tuple[tuple[tuple[str, ...], Callable[[str], str]], ...] = (
     (("jdbc:oracle",), _replacing(_ORACLE, "@")),
     (("sp_",), _without_arguments),
     (("identified", "password"), _without_passwords_of_accounts),
-    (("=", "<>", "in", "distinct"), without_compared),
+    (("=", "<>", "in"), without_compared),
     (("value", "select", "="), without_listed_rows),
     (("values",), without_aliased_rows),
     (("insert", "replace"), without_positional_rows),

@@ -199,6 +199,11 @@ def is_perhaps_a_column(name: str) -> bool:
     return not (_KEY_OF | _WORDS) & {*words}
 
 
+def is_surely_secret(name: str) -> bool:
+    """Whether it names a secret, and is no column that is only called so."""
+    return is_secret(name) and not is_perhaps_a_column(name)
+
+
 def _words(name: str) -> list[str]:
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return [word for word in re.split(r"[^a-z0-9]+", plain) if word]

@@ -45,6 +45,9 @@ _FIELD = re.compile(r"(?:[^;\"\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
 _QUOTED_FIELD = re.compile(r"(?:[^;\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
 _NO_LITERAL = re.compile(r"[^'\"$()]+")
 _NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}(?:row\s{0,9})?\(", re.IGNORECASE)
+_ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
+_NO_TEXT = re.compile(r"[\w@.$-]{0,128}+(?:\s{1,9}out(?:put)?\b)?", re.IGNORECASE)
+COMMA = re.compile(rf"{GAP},")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n(?:[ \t]++[^\n]*+(?:\n|\Z)|[ \t]*\r?\n)*+")
 _ABOUT_A_VALUE = "\"'`.,;:)(]}{\\| \t\r\n"
 _SQL = re.compile(
@@ -102,6 +105,12 @@ def hide(text: str, start: int, end: int) -> Hidden | None:
     return Hidden(start, end, f"{quote}{LEFT_OUT}{quote}")
 
 
+def left_out(text: str, start: int, end: int | None) -> tuple[str, int] | None:
+    """The same as `replace_behind` takes it; None also where no value ends."""
+    hidden = None if end is None else hide(text, start, end)
+    return None if hidden is None else (hidden.mark, hidden.end)
+
+
 @dataclass
 class OpenQuotes:
     """Which quotes are open at a place, counted from the beginning of its line, of the text."""
@@ -156,6 +165,11 @@ def literal_end(text: str, at: int, *, listed: bool = False) -> int | None:
     while (more := further.match(text, match.end())) is not None:
         match = more
     return match.end()
+
+
+def unquoted(name: str) -> str:
+    """A name of SQL without the blanks and quotes about it."""
+    return name.strip(' \t\r\n"`[]')
 
 
 def inner_literal_end(text: str, at: int) -> int | None:
@@ -248,6 +262,29 @@ def without_literals(text: str, at: int) -> tuple[str, int]:
 def without_later_literals(text: str, at: int) -> tuple[str, int]:
     """Arguments in parentheses without the literals behind the first one of them."""
     return _without_literals(text, at, spared=1)
+
+
+def without_arguments(text: str, at: int) -> tuple[str, int]:
+    """Arguments of a procedure, in no parentheses, without their literals, and where they end."""
+    parts = list[str]()
+    start = past(_ARGUMENT, text, at)
+    while True:
+        literal = inner_literal_end(text, start)
+        hidden = None if literal is None else hide(text, start, literal)
+        end = literal or past(_NO_TEXT, text, start)
+        parts += [text[at:start], hidden.mark if hidden else text[start:end]]
+        at = end
+        comma = COMMA.match(text, at)
+        if comma is None:
+            return "".join(parts), at
+        start = past(_ARGUMENT, text, comma.end())
+
+
+def past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Past what matches there, which may be empty."""
+    match = pattern.match(text, at)
+    assert match is not None  # such patterns match anywhere
+    return match.end()
 
 
 def _without_literals(text: str, at: int, *, spared: int) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
-from steelyard.model.secrets.secret import LEFT_OUT, is_perhaps_a_column, is_secret
+from steelyard.model.secrets.secret import LEFT_OUT, is_secret, is_surely_secret
 from steelyard.model.secrets.secret_values import (
     COLUMNS,
     GAP,
@@ -20,6 +20,7 @@ from steelyard.model.secrets.secret_values import (
     hide,
     literal_end,
     replace_behind,
+    unquoted,
     without_literals,
 )
 
@@ -140,11 +141,10 @@ def without_listed_rows(text: str) -> str:
 def _is_value_of_secrets(text: str, at: int, columns: Iterable[str]) -> bool:
     """Whether columns that are named there are of a table that is called by secrets, and one is
     called by nothing: secrets (name, value)."""
-    if _PLAIN_COLUMNS.isdisjoint(column.strip(' \t\r\n"`[]').lower() for column in columns):
+    if _PLAIN_COLUMNS.isdisjoint(unquoted(column).lower() for column in columns):
         return False
     table = _INTO.search(text[max(0, at - _NEAR_TABLE) : at])
-    name = "" if table is None else _own_name(table["table"])
-    return is_secret(name) and not is_perhaps_a_column(name)
+    return table is not None and is_surely_secret(_own_name(table["table"]))
 
 
 def without_aliased_rows(text: str) -> str:
@@ -258,8 +258,9 @@ def _is_part(text: str, start: int, end: int) -> bool:
 
 def _holds_secrets(table: str, tables: Mapping[str, Sequence[str]]) -> bool:
     """Whether a table may hold secrets: by its columns, where these are known, else by its name."""
-    name = _own_name(table)
-    if not _CATALOGS.isdisjoint((name.lower(), _full_name(table))):
+    names = _names_in(table)
+    name = names[-1]
+    if not _CATALOGS.isdisjoint((name.lower(), ".".join(names[-2:]).lower())):
         return True
     if name.lower() in tables:
         return _name_secrets(tables[name.lower()])
@@ -268,22 +269,16 @@ def _holds_secrets(table: str, tables: Mapping[str, Sequence[str]]) -> bool:
 
 
 def _name_secrets(columns: Iterable[str]) -> bool:
-    return any(map(_is_secret_column, columns))
-
-
-def _is_secret_column(column: str) -> bool:
-    name = column.strip(' \t\r\n"`[]')
-    return is_secret(name) and not is_perhaps_a_column(name)
+    return any(is_surely_secret(unquoted(column)) for column in columns)
 
 
 def _own_name(table: str) -> str:
     """Without its schema and its quotes."""
-    return re.split(r"\s?\.\s?", table)[-1].strip('"`[]')
+    return _names_in(table)[-1]
 
 
-def _full_name(table: str) -> str:
-    """With its schema, as servers' own tables are named."""
-    return ".".join(part.strip('"`[] ') for part in table.split(".")[-2:]).lower()
+def _names_in(table: str) -> list[str]:
+    return [unquoted(name) for name in re.split(r"\s?\.\s?", table)]
 
 
 def _tables(text: str) -> dict[str, list[str]]:
@@ -303,7 +298,7 @@ def _columns_at(text: str, at: int) -> tuple[list[str], int]:
         if piece["name"] and begins:
             begins = False
             if piece["name"].lower() not in _NO_COLUMN:
-                columns.append(piece["name"].strip('"`[]').lower())
+                columns.append(unquoted(piece["name"]).lower())
         elif piece["edge"]:
             depth += {"(": 1, ")": -1}.get(piece["edge"], 0)
             begins = piece["edge"] == "," and depth == 1
