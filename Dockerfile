@@ -8,8 +8,20 @@ RUN apt-get update && apt-get install -y --no-install-recommends curl gcc libc6-
 ENV CARGO_HOME=/usr/local/cargo RUSTUP_HOME=/usr/local/rustup PATH=/usr/local/cargo/bin:$PATH
 # The compiler that the tests pass with: a newer one builds another driver.
 ARG RUST=1.95.0
-RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs \
-    | sh -s -- -y --profile minimal --default-toolchain "$RUST"
+# What installs it, by its digest on either processor.
+ARG RUSTUP=1.28.2
+RUN machine="$(uname -m)" \
+    && case "$machine" in \
+      x86_64) digest=20a06e644b0d9bd2fbdbfd52d42540bdde820ea7df86e92e533c073da0cdd43c ;; \
+      aarch64) digest=e3853c5a252fca15252d07cb23a1bdd9377a8c6f3efa01531109281ae47f841c ;; \
+      *) echo "error: no image is made for $machine" >&2; exit 1 ;; \
+    esac \
+    && curl --proto '=https' --tlsv1.2 -sSfo /tmp/rustup-init \
+      "https://static.rust-lang.org/rustup/archive/$RUSTUP/$machine-unknown-linux-gnu/rustup-init" \
+    && echo "$digest  /tmp/rustup-init" | sha256sum --check --quiet \
+    && chmod +x /tmp/rustup-init \
+    && /tmp/rustup-init -y --no-modify-path --profile minimal --default-toolchain "$RUST" \
+    && rm /tmp/rustup-init
 WORKDIR /source
 COPY . .
 RUN pip install --no-cache-dir --require-hashes -r packaging/locks/build.txt \

@@ -1,4 +1,5 @@
-"""README's first line works on the wheel, in a root that has Python and nothing else."""
+"""README's first line works on the wheel, in a root that has Python and nothing else, and in the
+image that the Dockerfile's steps make of such a root."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / ".ci" / "empty_root"
+IMAGE = ROOT / ".ci" / "image"
 SKIPPED = 77
 PATIENCE_SECONDS = 1800
 
@@ -28,7 +30,16 @@ def test_the_first_line_of_the_readme_weighs_in_an_empty_root(tmp_path: Path) ->
     if built.returncode:
         pytest.skip(f"no wheel can be built here: {built.stderr.strip().splitlines()[-1]}")
     [wheel] = tmp_path.glob("*.whl")
-    command = [str(SCRIPT), str(wheel), *words[2:], "--budget", "20s"]
+    require_verdict([str(SCRIPT), str(wheel), *words[2:], "--budget", "20s"])
+
+
+@pytest.mark.long
+def test_the_steps_of_the_dockerfile_make_an_image_that_weighs() -> None:
+    require_verdict([str(IMAGE)])
+
+
+def require_verdict(command: list[str]) -> None:
+    """Of a script that weighs somewhere; skips where it cannot."""
     weighed = subprocess.run(
         command, check=False, capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
@@ -39,7 +50,16 @@ def test_the_first_line_of_the_readme_weighs_in_an_empty_root(tmp_path: Path) ->
     assert "took" in weighed.stdout
 
 
-def test_where_it_cannot_be_had_the_script_says_what_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (SCRIPT, "the wheel is not tried in an empty root"),
+        (IMAGE, "the image is not built"),
+    ],
+)
+def test_where_it_cannot_be_had_the_script_says_what_is_missing(
+    tmp_path: Path, script: Path, words: str
+) -> None:
     wheel = tmp_path / "steelyard.whl"
     wheel.write_bytes(b"")
     tools = tmp_path / "bin"
@@ -49,8 +69,8 @@ def test_where_it_cannot_be_had_the_script_says_what_is_missing(tmp_path: Path) 
             next(p for d in ("/usr/bin", "/bin") if (p := Path(d) / name).exists())
         )
     refused = subprocess.run(
-        ["bash", str(SCRIPT), str(wheel)],
+        ["bash", str(script), str(wheel)],
         env={**os.environ, "PATH": str(tools)}, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert refused.returncode == SKIPPED
-    assert "the wheel is not tried in an empty root" in refused.stdout
+    assert words in refused.stdout

@@ -77,6 +77,16 @@ def test_the_image_has_ray_and_is_built_by_a_compiler_that_is_named() -> None:
     assert "--entrypoint ray" in documented
 
 
+def test_no_step_of_the_image_goes_on_where_a_download_failed() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert not re.search(r"\|\s*(ba)?sh\b", text), (
+        "the shell's status is that of the last of a pipe"
+    )
+    for processor in ("x86_64", "aarch64"):
+        assert re.search(rf"^ *{processor}\) digest=[0-9a-f]{{64}} ;;", text, re.MULTILINE)
+    assert "sha256sum --check" in text
+
+
 def test_the_image_is_built_from_its_base_by_digest_and_named_by_its_own(
     jobs: dict[str, Any],
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from steelyard.model.errors import StudyError
+from steelyard.study.change import toml_text
 from steelyard.study.read import read_recorded_study, read_study, write_study
 
 MINIMAL = """
@@ -117,3 +119,11 @@ def test_a_setting_means_to_the_server_what_was_typed(
 def test_a_truth_value_of_a_file_is_a_word_too(minimal: Path) -> None:
     minimal.write_text(f'{MINIMAL}[settings]\n"app.is_admin" = true\njit = false\n')
     assert read_study(str(minimal)).settings == {"app.is_admin": "true", "jit": "off"}
+
+
+def test_a_name_that_is_not_utf_8_is_refused_before_anything_is_written() -> None:
+    name = os.fsdecode(b"/data/\xff\xfe/dump.sql")
+    with pytest.raises(StudyError, match="it is not UTF-8") as refused:
+        toml_text({"source": [name]})
+    assert refused.value.hint
+    assert "\\udcff" in refused.value.primary

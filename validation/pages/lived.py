@@ -17,6 +17,7 @@ from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
     ALIKE,
+    ALIKE_AGAIN,
     ALIKE_AT_LENGTH,
     ALIKE_WITH_WRITES,
     CYCLED_PERCENT,
@@ -36,6 +37,8 @@ MOST_NAMED = 6
 WITH_WRITES = "alike with writes"
 MOST_FALSE_WITH_WRITES = 2
 """Of those equal arms, weighings that may tell them apart, and that may name a cause."""
+AGAIN = "alike again"
+MOST_FALSE_AGAIN = 9
 AT_LENGTH = "alike for two minutes"
 MOST_FALSE_AT_LENGTH = 2
 IN_CYCLES = [f"twice {CYCLED_PERCENT} % in cycles{where}" for where in ("", " on tproc-c")]
@@ -57,7 +60,8 @@ _WORDS = """
     sessions*: the arms are sessions of one server that runs all the while (`--address`), the
     treatment drawn onto connections that every epoch opens afresh. *On MySQL*: two servers of
     MySQL 5.7, scale 10, in slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the
-    log. *For two minutes*: the budget that `make weigh` has. *From three
+    log. *For two minutes*: the budget that `make weigh` has. *Again*: equal arms once more, as a
+    test of the mean that the first ones read. *From three
     nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine
     (`--machines 3`), which share its processors and its clock. *Bias*: mean of estimate less truth,
     in points of percent, ± its standard error from the scatter of all their epochs. *Covered*: the
@@ -215,6 +219,7 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     ]
     for setting in SETTINGS:
         bounds += _of_setting(setting, weighings)
+    bounds.append((_again(weighings), {AGAIN}))
     bounds.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
     bounds.append((_at_length(weighings), {AT_LENGTH}))
     bounds.append(
@@ -229,6 +234,16 @@ def _covered_in_cycles(weighings: Sequence[Json]) -> str:
     return (
         f"- In cycles, truth covered on both workloads: **{covered.count} of {covered.trials}**, "
         f"{_left(covered, planned)}; at least {LEAST_COVERED_IN_CYCLES} of {planned} must be."
+    )
+
+
+def _again(weighings: Sequence[Json]) -> str:
+    """What is said of the equal arms that are weighed to look into the mean of others."""
+    false = _false(weighings, [AGAIN])
+    return (
+        f"- Equal arms again, told apart: **{false.count} of {false.trials}**, "
+        f"{_left(false, ALIKE_AGAIN)}; {_interval(false)}at most {MOST_FALSE_AGAIN} of "
+        f"{ALIKE_AGAIN} may be{_mean(weighings, AGAIN)}."
     )
 
 

@@ -156,14 +156,31 @@ _REFUSALS: Mapping[int, str] = {
     errno.ESTALE: "Mount the file system again.",
     errno.ENOTCONN: "Mount the file system again.",
 }
-"""What a machine refuses whatever a program does → what to type; all else is a defect."""
+"""What a machine refuses whatever a program does → what to type."""
+_REFUSED_PATHS: Mapping[int, str] = {
+    errno.EACCES: "Run as an account that may use it, or name another place.",
+    errno.EPERM: "Run as an account that may use it, or name another place.",
+    errno.EEXIST: "Something else stands there: name another place.",
+    errno.EISDIR: "It is a directory: name a file.",
+    errno.ENOTDIR: "A part of this path is a file: name another place.",
+    errno.ENAMETOOLONG: "Name another place: a name has 255 bytes at most, a path 4,095.",
+    errno.ELOOP: "A link of this path leads back to itself: name another place.",
+}
+"""What a path of the user's may be refused for, wherever it is used → what to type."""
+_KERNELS = ("/proc/", "/sys/")
+"""No user names a path there: that one is refused is a defect."""
 
 
 def machine_refusal(error: OSError) -> SteelyardError | None:
-    """The error for a full disk, a limit and the like, wherever it was met; None: a defect."""
+    """The error for a full disk, a limit, a path that may not be used and the like, wherever it
+    was met; None: a defect."""
     if isinstance(error, OutputError):
         why = str(error.strerror).lower()
         return SteelyardError(f"could not write to standard output: {why}")
+    path = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    hint = _REFUSED_PATHS.get(error.errno or 0)
+    if path and hint is not None and not path.startswith(_KERNELS):
+        return UsageError(f'could not use "{path}": {error.strerror}', hint=hint)
     if error.errno is None or error.errno not in _REFUSALS:
         return None
     where = f' at "{error.filename}"' if error.filename else ""

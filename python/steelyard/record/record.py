@@ -80,8 +80,9 @@ class Record:
                 OwnDirectory.make(directory)
             OwnDirectory.open(directory).close()
         except OSError as reason:
+            place = reason.filename or directory
             raise RecordError(
-                f"could not create the record: {reason}",
+                f'could not create the record at "{place}": {reason.strerror or reason}',
                 hint="Name a place that can be written: --record DIR",
             ) from reason
         return cls(directory, is_latest=usual)

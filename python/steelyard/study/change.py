@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, Self
 
 from steelyard.model.errors import StudyError
+from steelyard.model.files.printable import printable
 from steelyard.model.files.small_file import parse_toml
 from steelyard.model.secrets.redaction import redacted
 
@@ -53,10 +54,11 @@ def short_key(key: str) -> str:
 
 
 def toml_text(value: object) -> str:
-    """A value as TOML has it."""
+    """A value as TOML has it; StudyError for what is no UTF-8, as a file's name may be."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        _require_utf8(value)
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return '"' + _CONTROL.sub(lambda letter: f"\\u{ord(letter[0]):04x}", escaped) + '"'
     if isinstance(value, (list, tuple)):
@@ -65,6 +67,16 @@ def toml_text(value: object) -> str:
         rows = (f"{toml_key(key)} = {toml_text(each)}" for key, each in value.items())
         return "{" + ", ".join(rows) + "}"
     return str(value)
+
+
+def _require_utf8(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise StudyError(
+            f'a study cannot hold "{printable(text)}": it is not UTF-8',
+            hint="Rename the file or the directory, or name it by a link: ln -s",
+        ) from error
 
 
 def toml_key(key: str) -> str:

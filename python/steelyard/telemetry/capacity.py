@@ -173,7 +173,7 @@ def _unescaped(field: str) -> str:
 def existing_ancestor(path: Path) -> Path:
     """The path, absolute, or what there is above it."""
     absolute = path.absolute()
-    return next(each for each in (absolute, *absolute.parents) if each.exists())
+    return next(each for each in (absolute, *absolute.parents) if os.path.exists(each))
 
 
 def allowed_processors(root: Path = ROOT) -> list[int]:

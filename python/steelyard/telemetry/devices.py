@@ -21,7 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from steelyard.engines.memory.control_groups import ROOT, text_of
+from steelyard.engines.memory.control_groups import ROOT, entries_of, matching, text_of
 from steelyard.model.readings import device_reading
 from steelyard.telemetry.capacity import existing_ancestor, filesystem
 
@@ -54,9 +54,10 @@ def devices_beneath(directory: Path, root: Path = ROOT) -> Devices:
     number = os.stat(existing_ancestor(directory)).st_dev
     name = f"{os.major(number)}:{os.minor(number)}"
     device = root / "sys/dev/block" / name
-    if not device.exists() and mounted.get("type") == "btrfs":
+    visible = os.path.exists(device)  # what a container hides is as what there is not
+    if not visible and mounted.get("type") == "btrfs":
         return _of_btrfs(mounted.get("device", ""), root)
-    if not device.exists():
+    if not visible:
         kind = mounted.get("type", "unknown")
         return Devices(unmapped=f"a file system of type {kind} has no block device to be seen")
     top = _whole(device.resolve())
@@ -105,12 +106,11 @@ def _identity(name: str, root: Path) -> str:
 
 def _whole(device: Path) -> Path:
     """The device that a partition is a part of."""
-    return device.parent if (device / "partition").exists() else device
+    return device.parent if os.path.exists(device / "partition") else device
 
 
 def _leaves(device: Path, root: Path) -> Iterator[str]:
-    below = device / "slaves"
-    parts = sorted(below.iterdir()) if below.is_dir() else []
+    parts = entries_of(device / "slaves")
     if not parts:
         yield device.name
     for part in parts:
@@ -121,7 +121,7 @@ def _kernel_name(source: str, root: Path) -> str:
     """What the kernel calls a device: "dm-0" of "/dev/mapper/luks-1", "sda2" of
     "/dev/disk/by-label/data"."""
     volume = source.removeprefix("/dev/mapper/")
-    for name in sorted((root / "sys/class/block").glob("dm-*/dm/name")):
+    for name in matching(root / "sys/class/block", "dm-*/dm/name"):
         if volume != source and text_of(name).strip() == volume:
             return name.parents[1].name
     return (root / source.lstrip("/")).resolve().name
@@ -130,8 +130,8 @@ def _kernel_name(source: str, root: Path) -> str:
 def _of_btrfs(source: str, root: Path) -> Devices:
     """All devices of the btrfs that has a partition or a volume as its source."""
     name = _kernel_name(source, root)
-    for members in sorted((root / "sys/fs/btrfs").glob("*/devices")):
-        names = sorted(member.name for member in members.iterdir())
+    for members in matching(root / "sys/fs/btrfs", "*/devices"):
+        names = [member.name for member in entries_of(members)]
         if name in names:
             block = root / "sys/class/block"
             wholes = [_whole((block / member).resolve()) for member in names]
@@ -177,7 +177,7 @@ def stat_files(name: str, root: Path = ROOT) -> tuple[Path, ...]:
     paths = _nvme_paths(name, block)
     if paths:
         return tuple(path / "stat" for path in paths) if all(map(_counts, paths)) else ()
-    return () if (own / "mq").is_dir() else (own / "stat",)
+    return () if os.path.isdir(own / "mq") else (own / "stat",)
 
 
 def uncounted(names: Iterable[str], root: Path = ROOT) -> str:
@@ -196,7 +196,7 @@ def _counts(device: Path) -> bool:
 def _nvme_paths(name: str, block: Path) -> list[Path]:
     """The hidden devices of an NVMe drive's paths: nvme0c0n1, nvme0c1n1 of nvme0n1."""
     head = re.fullmatch(r"(nvme[0-9]+)(n[0-9]+)", name)
-    return [] if head is None else sorted(block.glob(f"{head[1]}c[0-9]*{head[2]}"))
+    return [] if head is None else matching(block, f"{head[1]}c[0-9]*{head[2]}")
 
 
 def device_counts(name: str, root: Path = ROOT) -> DeviceCounts | None:

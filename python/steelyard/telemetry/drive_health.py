@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from steelyard.engines.memory.control_groups import ROOT
+from steelyard.engines.memory.control_groups import ROOT, matching
 from steelyard.record.machine import DriveHealth
 from steelyard.telemetry.devices import devices_beneath
 from steelyard.telemetry.drive_programs import (
@@ -125,7 +125,7 @@ def _read(name: str, root: Path, ends: float) -> DriveHealth:
     if _is_virtual(name, root):
         return _unread(name, {}, "a virtual device keeps no health")
     node, sysfs_facts = root / "dev" / name.replace("!", "/"), _of_sysfs(name, root)  # cciss!c0d0
-    if not node.exists():
+    if not os.path.exists(node):
         return _unread(
             name, sysfs_facts, f'"{node}" is missing: a container has it where it is given'
         )
@@ -214,7 +214,7 @@ def _is_virtual(name: str, root: Path) -> bool:
 def _of_sysfs(name: str, root: Path) -> Facts:
     """Model, firmware and temperature, which every user may read."""
     device = root / "sys/class/block" / name / "device"
-    hot = [file for pattern in _TEMPERATURES for file in sorted(device.glob(pattern))]
+    hot = [file for pattern in _TEMPERATURES for file in matching(device, pattern)]
     milli = _text(hot[0]) if hot else ""
     return _present(
         {

@@ -228,7 +228,7 @@ def _is_virtual(host: HostFacts) -> bool:
     flags = _first_value(host.root / "proc/cpuinfo", "flags")
     if flags:
         return "hypervisor" in flags.split()
-    if (host.root / "proc/device-tree/hypervisor").exists():
+    if os.path.exists(host.root / "proc/device-tree/hypervisor"):
         return True
     vendor, product = (host.text(f"{_DMI}/{file}") or "" for file in ("sys_vendor", "product_name"))
     bare = ".metal" in product  # Amazon's whole machines: m6g.metal, m8g.metal-24xl

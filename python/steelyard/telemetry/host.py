@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engines.memory.control_groups import ROOT
+from steelyard.engines.memory.control_groups import ROOT, entries_of
 from steelyard.model.readings import Reading
 from steelyard.model.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from steelyard.telemetry.capacity import space, throttling, tightest_memory
@@ -327,7 +327,7 @@ def other_loads(proc: Path = _PROC, own: int | None = None) -> tuple[OtherLoadLi
     pid = os.getpid() if own is None else own
     parents: dict[int, int] = {}
     measuring: dict[int, str] = {}
-    for entry in proc.iterdir():
+    for entry in entries_of(proc):
         if not entry.name.isdecimal():
             continue
         try:

@@ -7,6 +7,7 @@ arm was driven, and not what it caused.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -53,7 +54,7 @@ class MachineCounters:
         group = statistics_file("cpu", root)
         if group is not None:
             parsers[str(group)] = _of_quota
-        self._parsers = {path: parse for path, parse in parsers.items() if Path(path).exists()}
+        self._parsers = {path: parse for path, parse in parsers.items() if os.path.exists(path)}
         self._of_drives = [index for index, path in enumerate(self._parsers) if path in drives]
         self._sums: dict[str, dict[str, tuple[str, float]]] = defaultdict(dict)
         self._names: dict[str, set[str]] = defaultdict(set)

@@ -12,7 +12,9 @@ cgroup-v1/blkio-controller.rst, systemd.resource-control(5).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from glob import glob
 from pathlib import Path
 
 from steelyard.engines.capabilities.memory import DiskLimits
@@ -37,7 +39,7 @@ def groups_in(listing: str, controller: str, root: Path = ROOT) -> Iterator[Path
             mounts = [base / controllers, base / controller]
         else:
             continue
-        mount = next((each for each in mounts if (each / "cgroup.procs").exists()), None)
+        mount = next((each for each in mounts if os.path.exists(each / "cgroup.procs")), None)
         if mount is not None:
             yield from _ancestry(mount, path.strip("/"))
 
@@ -45,10 +47,25 @@ def groups_in(listing: str, controller: str, root: Path = ROOT) -> Iterator[Path
 def _ancestry(mount: Path, path: str) -> Iterator[Path]:
     group = mount / path
     while group != mount:
-        if group.is_dir():
+        if os.path.isdir(group):
             yield group
         group = group.parent
     yield mount
+
+
+def entries_of(directory: Path) -> list[Path]:
+    """What a directory of the kernel holds, by name; nothing where it cannot be read, as a
+    container's runtime hides parts of /sys and /proc."""
+    try:
+        return [directory / name for name in sorted(os.listdir(directory))]
+    except OSError:
+        return []
+
+
+def matching(directory: Path, pattern: str) -> list[Path]:
+    """What the kernel has below a directory by a pattern of glob(7), by name; what is hidden is
+    left out, as `Path.glob` does not everywhere."""
+    return [directory / name for name in sorted(glob(pattern, root_dir=directory))]
 
 
 def text_of(path: Path) -> str:

@@ -64,7 +64,7 @@ def choose_cap(
 def _candidates(size_bytes: int, root: Path) -> Iterator[MemoryCap]:
     groups = list(own_groups("memory", root))
     for group in groups:
-        if (group / "memory.limit_in_bytes").exists():
+        if os.path.exists(group / "memory.limit_in_bytes"):
             yield MemoryCap(size_bytes, "v1", group)
     if _systemd_is_there(root):
         yield MemoryCap(size_bytes, "systemd-run", oom_policy=True)
@@ -80,9 +80,9 @@ def _systemd_is_there(root: Path) -> bool:
     if not shutil.which("systemd-run"):
         return False
     if os.geteuid() == 0:
-        return (root / "run/systemd/system").is_dir()
+        return os.path.isdir(root / "run/systemd/system")
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    return bool(runtime) and (Path(runtime) / "systemd/private").exists()
+    return bool(runtime) and os.path.exists(Path(runtime) / "systemd/private")
 
 
 def _trial(cap: MemoryCap, account: Account, slot: Path, root: Path) -> str:

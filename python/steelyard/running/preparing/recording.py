@@ -67,6 +67,7 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
     its plan. By `now_ns`, a monotonic clock, the time of the weighing is accounted for from here
     on. RecordError: another process writes into it."""
     stopwatch, new = Stopwatch(now_ns), question.resume is None
+    study = write_study(question.study)  # before there is a record: it may have to be refused
     record = (
         Record.open(question.resume)
         if question.resume is not None
@@ -74,15 +75,13 @@ def open_record(question: Question, now_ns: Callable[[], int]) -> OpenRecord:
     )
     try:
         record.hold()
-        return (_begun if new else _resumed)(record, question, stopwatch)
+        if not new:
+            return _resumed(record, question, stopwatch)
+        record.write(STUDY_FILE, study)
+        return OpenRecord(record, question, SpentTime(record, stopwatch))
     except BaseException:
         record.close()
         raise
-
-
-def _begun(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:
-    record.write(STUDY_FILE, write_study(question.study))
-    return OpenRecord(record, question, SpentTime(record, stopwatch))
 
 
 def _resumed(record: Record, question: Question, stopwatch: Stopwatch) -> OpenRecord:

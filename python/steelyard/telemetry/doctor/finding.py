@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from steelyard.engines.memory.control_groups import ROOT
+from steelyard.engines.memory.control_groups import ROOT, matching
 from steelyard.record.machine import DriveHealth
 
 Level = Literal["good", "note", "warning", "unseen"]
@@ -96,13 +96,13 @@ class HostFacts:
     def numbers(self, pattern: str) -> dict[str, int | None]:
         """The files that match a pattern, by their path below the root; None: it holds no whole
         number, or cannot be read."""
-        names = (str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern)))
+        names = (str(path.relative_to(self.root)) for path in matching(self.root, pattern))
         return {name: self.number(name) for name in names}
 
     def every(self, pattern: str) -> dict[str, str]:
         """The files that match a pattern, by their path below the root."""
         texts: dict[str, str] = {}
-        for path in sorted(self.root.glob(pattern)):
+        for path in matching(self.root, pattern):
             name = str(path.relative_to(self.root))
             text = self.text(name)
             if text is not None:

@@ -203,7 +203,7 @@ def locked_bytes() -> int | None:
 def other_measurements(host: HostFacts) -> HostFinding:
     """What else is measured on this machine now."""
     proc = host.root / "proc"
-    others = other_loads(proc) if proc.is_dir() else ()
+    others = other_loads(proc)
     hidden = hidden_processes(proc)
     state = ", ".join(f"{other.command} (process {other.pid})" for other in others)
     none = f"none by Steelyard that is to be seen: {hidden}" if hidden else "none by Steelyard"

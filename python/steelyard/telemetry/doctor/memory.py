@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from steelyard.engines.capabilities.memory import HUGE_PAGE_BYTES, shared_memory_bytes
+from steelyard.engines.memory.control_groups import matching
 from steelyard.model.units import format_bytes
 from steelyard.telemetry.capacity import hidden_limits, memory_left
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level, bracketed_word
@@ -116,7 +117,7 @@ def shared_segments(proc: Path) -> list[int]:
     """Bytes of the shared memory of each PostgreSQL that runs, in no huge pages, as far as their
     maps can be read."""
     sizes: dict[str, int] = {}
-    for entry in sorted(proc.glob("[0-9]*/comm")):
+    for entry in matching(proc, "[0-9]*/comm"):
         try:
             if entry.read_text(errors="replace").strip() not in _SERVER_NAMES:
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from steelyard.engines.memory.control_groups import entries_of
 from steelyard.telemetry.capacity import hidden_limits, processor_quota
 from steelyard.telemetry.doctor.finding import Check, HostFacts, HostFinding, Level
 from steelyard.telemetry.host import hidden_processes
@@ -358,7 +359,7 @@ def power(host: HostFacts) -> HostFinding:
 
 def _supplies(host: HostFacts) -> list[str]:
     """Directories of the supplies of the machine itself, and not of a device."""
-    every = sorted((host.root / "sys/class/power_supply").glob("*"))
+    every = entries_of(host.root / "sys/class/power_supply")
     paths = [str(path.relative_to(host.root)) for path in every]
     return [path for path in paths if host.text(f"{path}/scope") != "Device"]
 

@@ -103,16 +103,22 @@ ANOTHER_DIRECTORY = ", or name another directory of the same disk."
 def require_accessible(
     directory: Path, otherwise: str = "; or leave it out, and say what is free there: --disk SIZE"
 ) -> None:
-    """UsageError: this account may not see what stands at a path, or whether anything does."""
+    """UsageError: this account may not see what stands at a path, or whether anything does; or
+    nothing ever can."""
     try:
         directory.stat()
+    except FileNotFoundError:
+        return  # it may not be there yet
     except PermissionError as error:
         raise UsageError(
             f'could not read "{directory}": {error.strerror}',
             hint=f"Run as the account that it belongs to, or as root{otherwise}",
         ) from error
-    except OSError:
-        return  # it may not be there yet
+    except OSError as error:  # a part of it is a file, it is too long, or it leads to itself
+        raise UsageError(
+            f'could not read "{directory}": {error.strerror}',
+            hint=f"Name a directory that is there, or that can be made{otherwise}",
+        ) from error
 
 
 def free_disk(directory: Path) -> int:

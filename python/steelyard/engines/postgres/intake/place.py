@@ -107,7 +107,7 @@ class Digest:
 
     def add(self, name: str, status: os.stat_result) -> None:
         """One more, in the order of `contents`."""
-        self._known.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+        self._known.update(os.fsencode(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n"))
 
     def hexdigest(self) -> str:
         return self._known.hexdigest()
