@@ -48,27 +48,24 @@ WEIGHTS = [f"twice {percent} %" for percent in DOUBLE_WORK_PERCENT]
 
 _WORDS = """
     The command a user would give, `steelyard weigh aa --budget 30s`, with fixed seeds, on real
-    servers (select-only, scale 50; `validation/schedule.py`): with equal arms, and with a
-    weight of known size on one. *twice p*: a transaction is done twice and counted once with
-    probability p, truth 1 ÷ (1 + p). *stall*: a transaction of the only client sleeps in
-    the server now and then, truth by Wald's identity. *background*: a share of the work is
-    executed again after each slice and charged as a debt (cost whole), truth by that share and
-    the control's own debt. *In turns*: each arm alone over whole checkpoint cycles (TPC-B, scale
-    10, checkpoints brought nearer, no commit waits, 8 epochs). *In cycles*: five arms in one
-    weighing (`validation/five-arms-in-cycles.toml`), two equal to their control and two whose work
-    is doubled, read together at one error rate; TPC-B at scale 20, and order entry. *In
-    sessions*: the arms are sessions of one server that runs all the while (`--address`), the
-    treatment drawn onto connections that every epoch opens afresh. *On MySQL*: two servers of
-    MySQL 5.7, scale 10, in slices. *With writes*: TPC-B at scale 10 in slices, commits wait for the
-    log. *For two minutes*: the budget that `make weigh` has. *Again*: equal arms once more, as a
-    test of the mean that the first ones read. *From three
-    nodes*: sessions again, their clients dealt over three nodes of a Ray cluster on this machine
-    (`--machines 3`), which share its processors and its clock. *Bias*: mean of estimate less truth,
-    in points of percent, ± its standard error from the scatter of all their epochs. *Covered*: the
-    printed interval holds the truth. *Seen*: the share called slower. *Cause
-    named*: the part of a transaction's time that covers at least half of the difference, in how
-    many weighings (METHODOLOGY.md, section 7a). *Time*: median of the whole command, the servers'
-    starts and the pilot included.
+    servers (select-only, scale 50; `validation/schedule.py`): with equal arms, and with a weight
+    of known size on one. *twice p*: a transaction is done twice and counted once with probability
+    p, truth 1 ÷ (1 + p). *stall*: a transaction of the only client sleeps in the server now and
+    then, truth by Wald's identity. *background*: a share of the work is executed again after each
+    slice and charged as a debt (cost whole), truth by that share and the control's own debt. *In
+    turns*: each arm alone over whole checkpoint cycles (TPC-B, scale 10, checkpoints brought
+    nearer, no commit waits, 8 epochs). *In cycles*: five arms in one weighing
+    (`validation/five-arms-in-cycles.toml`), two equal to their control and two whose work is
+    doubled, read together at one error rate; TPC-B at scale 20, and order entry. *In sessions*:
+    the arms are sessions of one server (`--address`), the treatment drawn onto connections that
+    every epoch opens afresh. *On MySQL*: two servers of MySQL 5.7, scale 10, in slices. *With
+    writes*: TPC-B at scale 10 in slices, commits wait for the log. *For two minutes*: the budget
+    that `make weigh` has. *Again*: equal arms once more, to test the first ones' mean. *From
+    three nodes*: sessions again, loaded from three Ray nodes on this machine (`--machines 3`).
+    *Bias*: mean of estimate less truth, in points, ± its standard error. *Covered*: the printed
+    interval holds the truth. *Seen*: the share called slower. *Cause named*: how often a part of
+    a transaction's time covers at least half of the difference. *Time*: median of the whole
+    command, the servers' starts and the pilot included.
 """
 
 
@@ -219,7 +216,8 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     ]
     for setting in SETTINGS:
         bounds += _of_setting(setting, weighings)
-    bounds.append((_again(weighings), {AGAIN}))
+    if any(weighing["kind"] == AGAIN for weighing in weighings):  # of one machine, all of them
+        bounds.append((_again(weighings), {AGAIN}))
     bounds.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
     bounds.append((_at_length(weighings), {AT_LENGTH}))
     bounds.append(
