@@ -31,6 +31,7 @@ def test_new_kinds_stand_at_the_end_so_that_seeds_stay_what_they_were() -> None:
     kinds += ["alike on MySQL", "twice 5 % on MySQL", "alike with writes"]
     kinds += ["alike from three nodes", "twice 5 % from three nodes", "alike for two minutes"]
     kinds += ["alike in cycles", "twice 10 % in cycles", "twice 10 % in cycles on tproc-c"]
+    kinds += ["alike again"]
     assert list(KINDS) == kinds
 
 

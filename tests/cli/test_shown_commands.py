@@ -81,7 +81,8 @@ def problems(text: str) -> Iterator[str]:
             try:
                 parameters(words)
             except typer.TyperException as error:
-                if not _names_option(words):
+                of_this_machine = error.format_message().endswith("is not readable.")
+                if not of_this_machine and not _names_option(words):
                     yield f"steelyard {command}: {error.format_message()}"
 
 

@@ -135,7 +135,7 @@ def test_bytes_are_written_by_the_account_which_follows_no_link(
     overwrite(account, file, b"xyz")
     assert file.read_bytes() == b"xyz"
     assert file.stat().st_uid == account.uid
-    outside = owned.parent.parent / "outside"
+    outside = owned.parent / "outside"
     outside.write_bytes(b"ours")
     (owned / "link").symlink_to(outside)
     account.call(lambda: os.mkfifo(owned / "pipe"))

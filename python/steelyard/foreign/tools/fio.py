@@ -30,9 +30,9 @@ from steelyard.foreign.tools.fio_figures import (
     seconds_of,
 )
 
-_STRING = r'"(?:[^"\\]|\\.)*+"'
+_STRING = r'"(?>(?:[^"\\]|\\.)*)"'
 _OPTION = re.compile(rf"\s*+({_STRING})\s*+:\s*+{_STRING}\s*+,?+")
-_OPTIONS = re.compile(rf'"(?:job|global) options"\s*+:\s*+\{{((?:{_OPTION.pattern})*+)')
+_OPTIONS = re.compile(rf'"(?:job|global) options"\s*+:\s*+\{{((?>(?:{_OPTION.pattern})*))')
 
 
 def without_notes(source: SourceText) -> SourceText:

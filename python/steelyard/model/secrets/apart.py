@@ -35,7 +35,7 @@ _EXECUTES = re.compile(
     rf"\bsp_executesql\b{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?(?=n?')", re.IGNORECASE
 )
 _NAME = re.compile(r"\w{1,100}+")
-_LITERAL = r"(?:\b[en])?'(?:[^'\\]|''|\\[\s\S]){0,500}+'"
+_LITERAL = r"(?:\b[en])?'(?>(?:[^'\\]|''|\\[\s\S]){0,500})'"
 _COMPARED = re.compile(
     rf"(?P<values>\((?:[^()';]{{1,500}}+|{_LITERAL}){{1,2000}}+\)|{_LITERAL}){GAP}"
     rf"(?:=|<>|!=|(?:not\s{{1,9}})?\bin\b|\bis\s{{1,9}}(?:not\s{{1,9}})?distinct\s{{1,9}}from\b)"

@@ -22,9 +22,9 @@ from steelyard.model.secrets.secret_values import (
 _OPENING = re.compile(
     r"(?:(?<![\w'\"$\\])|(?<=\b[enEN])|(?<=\b[uU]&))(?P<quote>'++|\"|\$(?:[A-Za-z_]\w{0,62})?\$)"
 )
-_CLOSED = re.compile(r"(?P<content>(?:[^'\\]++|''|\\[\s\S])*+)'")
-_CLOSED_DOUBLED = re.compile(r"(?P<content>(?:[^']++|'{4})*+)''")
-_CLOSED_DOUBLE = re.compile(r'(?P<content>(?:[^"\\\n]++|""|\\[\s\S])*+)"')
+_CLOSED = re.compile(r"(?P<content>(?>(?:[^'\\]++|''|\\[\s\S])*))'")
+_CLOSED_DOUBLED = re.compile(r"(?P<content>(?>(?:[^']++|'{4})*))''")
+_CLOSED_DOUBLE = re.compile(r'(?P<content>(?>(?:[^"\\\n]++|""|\\[\s\S])*))"')
 _MOST_IN_DOLLARS = 4000
 """Characters."""
 _BEHIND = re.compile(rf"{GAP}(?P<operator>\|\||\+(?=\s{{0,20}}[nN]?['\"(@])|,)")
@@ -47,7 +47,7 @@ _WEAK = re.compile(r"(?:.*[^a-z])?(?:auth|authorization|sig|signature)", re.IGNO
 _PLAIN = re.compile(r"[^'\"$()\[\];]++")
 _WORD = re.compile(r"[\w.@:]{1,128}+(?!')")
 _CALLED = re.compile(r"\s{0,9}\(")
-_CAST = re.compile(r"(?:\s{0,9}::\s{0,9}\w{1,63}){1,9}+")
+_CAST = re.compile(r"(?>(?:\s{0,9}::\s{0,9}\w{1,63}){1,9})")
 _VARIABLE = re.compile(r"(?<![\w.])@?[A-Za-z_]\w{0,62}\b(?!\s{0,3}\()|\$\d{1,5}")
 _ASSIGNED = re.compile(
     r"(?:(?<![\w.$@])(?!(?:begin|declare|then|else|loop|set)\b)(?P<name>@?[A-Za-z_]\w{0,62})"

@@ -38,7 +38,7 @@ from steelyard.model.secrets.secret_values import (
 )
 
 _NAME = re.compile(
-    r"(?<![\w.%/-])-{0,2}(?:\w|%(?!3d)|\\u00[2-7][\da-f])(?:[\w.-]|%(?!3d)|\\u00[2-7][\da-f])*+",
+    r"(?<![\w.%/-])-{0,2}(?:\w|%(?!3d)|\\u00[2-7][\da-f])(?>(?:[\w.-]|%(?!3d)|\\u00[2-7][\da-f])*)",
     re.IGNORECASE,
 )
 """Behind a / it is the name of a file; %3D is a =; JSON may write a letter by its number."""
@@ -102,12 +102,12 @@ _SET_TO_LIST = re.compile(
     r"[\"'`]{0,2}\s{0,9}(?:[=:]|\bto\b)[^;\n=]*\Z",
     re.IGNORECASE,
 )
-_LIST = re.compile(r'\s*+(?:(?:"[^"\n]*+"|[\w$]++)\s*+(?:,\s*+|\Z))++')
+_LIST = re.compile(r'\s*+(?>(?:(?:"[^"\n]*+"|[\w$]++)\s*+(?:,\s*+|\Z))+)')
 """Names of SQL with commas, and nothing else."""
 _LONGEST_LIST = 2000
 _OPEN_CLAUSE = re.compile(
     r"\b(?:(?P<options>options)|(?:jsonb?_(?:build_)?object|hstore))\s{0,9}\("
-    r"(?:[^()]++|\([^()]*+\))*+\Z",
+    r"(?>(?:[^()]++|\([^()]*+\))*)\Z",
     re.IGNORECASE,
 )
 """What is open at a name: options of SQL, or a call that makes JSON of keys and values."""

@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 
 from steelyard.model.secrets.secret import LEFT_OUT, is_secret
 
-GAP = r"(?:\s++|/\*(?!M?!)(?:(?!\*/)[\s\S]){0,1000}+\*/|/\*M?!\d{0,6}|--[^\n]{0,300}+\n){0,12}+"
+GAP = (
+    r"(?>(?:\s++|/\*(?!M?!)(?>(?:(?!\*/)[\s\S]){0,1000})\*/|/\*M?!\d{0,6}|--[^\n]{0,300}+\n){0,12})"
+)
 """Blanks and comments of SQL, not too many: each name may be followed by all of them. MySQL reads
 what is in /*! … */: only its beginning is one."""
 PART = r'(?:"[^"\n]{1,130}+"|`[^`\n]{1,130}+`|\[[^\]\n]{1,130}+\]|[\w$]{1,130}+)'
 """A name of SQL, in the quotes of any server."""
 COLUMNS = r"\((?P<columns>[^()'=<>;]{1,2000}+)\)"
 _TEXT = (
-    r"(?:\b(?:e|n|b|x|u&|_\w++\s*+))?'(?:[^'\\]++|''|\\[\s\S])*+(?:'|\Z)"
+    r"(?:\b(?:e|n|b|x|u&|_\w++\s*+))?'(?>(?:[^'\\]++|''|\\[\s\S])*)(?:'|\Z)"
     r"|\$(?P<{tag}>\w*+)\$[\s\S]*?(?:\$(?P={tag})\$|\Z)"
     r"|\b0x[0-9a-f]++"
 )
-_NAMED_TEXT = r'"(?:[^"\\]++|""|\\[\s\S])*+(?:"|\Z)'
+_NAMED_TEXT = r'"(?>(?:[^"\\]++|""|\\[\s\S])*)(?:"|\Z)'
 _LITERAL = re.compile(f"{_TEXT.format(tag='first')}|{_NAMED_TEXT}", re.IGNORECASE)
 """A literal of SQL, a configuration or JSON; one that is not closed goes to the end."""
 _NEXT = re.compile(rf"{GAP}(?:\|\|{GAP})?(?:{_TEXT.format(tag='next')})", re.IGNORECASE)
@@ -34,21 +36,21 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(
-    r"`[^`\n]*+`?|(?:'[^']*+'|'[^'\n]*+|\"(?:[^\"\\]|\\[\s\S])*+\"|\"[^\"\n]*+|\\[\s\S]"
-    r"|\$\([^)\n]*+\)?|[^\s'\"\\])++"
+    r"`[^`\n]*+`?|(?>(?:'[^']*+'|'[^'\n]*+|\"(?>(?:[^\"\\]|\\[\s\S])*)\"|\"[^\"\n]*+|\\[\s\S]"
+    r"|\$\([^)\n]*+\)?|[^\s'\"\\])+)"
 )
 """A word as a shell or libpq has it, with quotes and commands anywhere in it."""
 _ESCAPED = re.compile(r"\\++[\"']")
 _DOUBLED = re.compile(r"(['\"])\1")
-_BRACES = re.compile(r"\{(?:[^}\n]|\}\})*+\}?")
-_FIELD = re.compile(r"(?:[^;\"\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
-_QUOTED_FIELD = re.compile(r"(?:[^;\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*+")
+_BRACES = re.compile(r"\{(?>(?:[^}\n]|\}\})*)\}?")
+_FIELD = re.compile(r"(?>(?:[^;\"\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*)")
+_QUOTED_FIELD = re.compile(r"(?>(?:[^;\n]|;(?![ \t]*[A-Za-z][\w .]*+=))*)")
 _NO_LITERAL = re.compile(r"[^'\"$()]+")
 _NEXT_ROW = re.compile(r"\s{0,100},\s{0,100}(?:row\s{0,9})?\(", re.IGNORECASE)
 _ARGUMENT = re.compile(rf"{GAP}(?:@\w{{1,128}}\s{{0,9}}=\s{{0,9}})?")
 _NO_TEXT = re.compile(r"[\w@.$-]{0,128}+(?:\s{1,9}out(?:put)?\b)?", re.IGNORECASE)
 COMMA = re.compile(rf"{GAP},")
-_BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n(?:[ \t]++[^\n]*+(?:\n|\Z)|[ \t]*\r?\n)*+")
+_BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*\r?\n(?>(?:[ \t]++[^\n]*+(?:\n|\Z)|[ \t]*\r?\n)*)")
 _ABOUT_A_VALUE = "\"'`.,;:)(]}{\\| \t\r\n"
 _SQL = re.compile(
     r"\b(?:select|insert|update|delete|merge|where|join|filter|cond)\b", re.IGNORECASE
@@ -68,8 +70,8 @@ _CLAUSE = re.compile(
 )
 """What stands before a column in a statement or a plan, and not before a word of libpq."""
 _OF_LIBPQ = re.compile(r"pass|pwd", re.IGNORECASE)
-_CASE = re.compile(r"case\b(?:[^';]|'(?:[^']|'')*+'){1,2000}?\bend\b", re.IGNORECASE)
-_BRANCH = re.compile(r"(\b(?:then|else)\s{1,9})([eEnN]?'(?:[^']|'')*+')", re.IGNORECASE)
+_CASE = re.compile(r"case\b(?:[^';]|'(?>(?:[^']|'')*)'){1,2000}?\bend\b", re.IGNORECASE)
+_BRANCH = re.compile(r"(\b(?:then|else)\s{1,9})([eEnN]?'(?>(?:[^']|'')*)')", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]++")
 _PSQL_SET = re.compile(r"\\set(?:env)?[ \t]{1,9}$")
 _NO_EXPRESSION = re.compile(r"(?![\d \t.+*/%-]*+(?:\n|\Z))[^\n(:'\";]++(?=\n|\Z)")

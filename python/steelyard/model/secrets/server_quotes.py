@@ -35,10 +35,10 @@ _DUPLICATE_KEY = re.compile(
 )
 """Of SQL Server."""
 _PARAMETERS = re.compile(
-    r": (?=\$1 = )(?:(?:, )?\$\d{1,5} = (?:'(?:[^']++|'')*+(?:'|\Z)|NULL\b))++"
+    r": (?=\$1 = )(?>(?:(?:, )?\$\d{1,5} = (?:'(?>(?:[^']++|'')*)(?:'|\Z)|NULL\b))+)"
 )
 """Of a statement, as PostgreSQL logs them in any language: of which columns, is not told."""
-_QUOTED = re.compile(r"'(?:[^']++|'')*+(?:'|\Z)")
+_QUOTED = re.compile(r"'(?>(?:[^']++|'')*)(?:'|\Z)")
 
 
 def without_quotes(text: str) -> str:

@@ -76,7 +76,7 @@ _ALTERED = re.compile(
     re.IGNORECASE,
 )
 _PIECE = re.compile(
-    r"(?P<comment>--[^\n]*+|/\*[\s\S]*?(?:\*/|\Z))|(?P<literal>'(?:[^']|'')*+'?)"
+    r"(?P<comment>--[^\n]*+|/\*[\s\S]*?(?:\*/|\Z))|(?P<literal>'(?>(?:[^']|'')*)'?)"
     rf"|(?P<name>{PART})|(?P<edge>[(),])"
 )
 _NO_COLUMN = frozenset(

@@ -6,7 +6,7 @@ import re
 
 from steelyard.workloads.capturing.redacting import end_of_comment
 
-_BLANK = re.compile(r"(?:\s|--[^\n\r]*)*+")
+_BLANK = re.compile(r"(?>(?:\s|--[^\n\r]*)*)")
 _WORD = re.compile(r"[a-zA-Z_]\w*")
 _MOST = 5
 """ROLLBACK TRANSACTION AND NO CHAIN."""

@@ -19,7 +19,8 @@ HINT_OTHER_PRODUCTS = (
 )
 _MYSQL = "a dump of MySQL or MariaDB"
 _COMMENTS = re.compile(
-    rb"(?:\s++|--[^\n]*+(?:\n|\Z)|#[^\n]*+(?:\n|\Z)|/\*(?!!|M!)(?:[^*]++|\*(?!/))*+(?:\*/|\Z))*+"
+    rb"(?>(?:\s++|--[^\n]*+(?:\n|\Z)|#[^\n]*+(?:\n|\Z)"
+    rb"|/\*(?!!|M!)(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z))*)"
 )
 _SAYS_MYSQL = re.compile(
     # mysqldump, mydumper, mariadb-dump, mysqlpump, Adminer, Workbench, Sequel, Navicat, HeidiSQL.

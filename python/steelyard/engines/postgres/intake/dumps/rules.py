@@ -47,7 +47,7 @@ _AND_SAID = {
     ("ALTER", "TABLESPACE"): _OF_THE_SERVER,
     ("DROP", "TABLESPACE"): _OF_THE_SERVER,
 }
-_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?:"[^"\r\n]*"|[^\\"\r\n])++\r?\n')
+_CONNECT = re.compile(rb'\\c(?:onnect)?[ \t]++(?>(?:"[^"\r\n]*"|[^\\"\r\n])+)\r?\n')
 _CREATED = re.compile(rb'(?is)\s*CREATE\s+DATABASE\s+(?:"((?:[^"]|"")+)"|(\w+))')
 _IN_A_DATABASE = ("IN", "DATABASE")
 _NEW_OWNER = ("OWNER", "TO")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from steelyard.engines.postgres.intake.configuration import printable
 from steelyard.engines.postgres.intake.dumps.lexer import SqlStatement
 
-_IDENTIFIER = rb'((?:"[^"]*+"|[^\s"(;])++)'
+_IDENTIFIER = rb'((?>(?:"[^"]*+"|[^\s"(;])+))'
 _NAME = re.compile(
     rb"(?is)(?:CREATE\s+(?:UNLOGGED\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"
     rb"|COPY\s+|INSERT\s+INTO\s+)" + _IDENTIFIER

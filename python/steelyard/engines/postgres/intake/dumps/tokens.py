@@ -26,16 +26,16 @@ OPEN_ENDED = frozenset({"word", "comment", "parameter", "partial", "other"})
 # where literals have no escapes. Possessive (++): a match of many pieces then needs no memory.
 _PLAIN = rb"[^'\"$\\()/;\-" + _L + rb"]++|'[^']*+'|-(?=[^-])|/(?=[^*])"
 _WORDY = _PLAIN + rb'|"[^"]*+"|[' + _L + rb"][" + _L + rb"0-9$]*+(?=[^'" + _L + rb"0-9$])"
-_FLAT = rb"|\((?:" + _WORDY + rb"|;)*+\)"
-BETWEEN_WORDS = re.compile(rb"(?:" + _PLAIN + _FLAT + rb")++")
-BEHIND_WORDS = re.compile(rb"(?:" + _WORDY + _FLAT + rb")++")
-IN_PARENTHESES = re.compile(rb"(?:" + _WORDY + _FLAT + rb"|;)++")
+_FLAT = rb"|\((?>(?:" + _WORDY + rb"|;)*)\)"
+BETWEEN_WORDS = re.compile(rb"(?>(?:" + _PLAIN + _FLAT + rb")+)")
+BEHIND_WORDS = re.compile(rb"(?>(?:" + _WORDY + _FLAT + rb")+)")
+IN_PARENTHESES = re.compile(rb"(?>(?:" + _WORDY + _FLAT + rb"|;)+)")
 
-BLANK = re.compile(rb"(?:\s++|--[^\r\n]*+[\r\n]|/\*[^*/]*+\*/)*+")
+BLANK = re.compile(rb"(?>(?:\s++|--[^\r\n]*+[\r\n]|/\*[^*/]*+\*/)*)")
 LINE = re.compile(rb"[^\n]*\n")
 BLOCK_EDGE = re.compile(rb"/\*|\*/")
-ESCAPED = re.compile(rb"(?:[^'\\]++|\\.|'')*+", re.DOTALL)
-BETWEEN_LITERALS = re.compile(rb"(?:\s++|--[^\r\n]*+)*+")
+ESCAPED = re.compile(rb"(?>(?:[^'\\]++|\\.|'')*)", re.DOTALL)
+BETWEEN_LITERALS = re.compile(rb"(?>(?:\s++|--[^\r\n]*+)*)")
 LAST_ROW = re.compile(rb"\n\\\.\r?\n")
 NO_ROW = re.compile(rb"\\\.\r?(?:\n|\Z)")
 REST_OF_COPY = re.compile(rb"[ \t]*(?:--[^\r\n]*)?\r?\n")
