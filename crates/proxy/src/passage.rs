@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -52,20 +53,24 @@ pub struct Events<'a> {
     pub close: BorrowedFd<'a>,
 }
 
+/// What all connections count, those that are still open too.
+pub struct Totals {
+    pub latencies: Mutex<Latencies>,
+    /// Forwards that waited.
+    pub slow: AtomicU64,
+    /// Connections whose bytes were not read to their end.
+    pub unreadable: AtomicU64,
+}
+
 enum Toward {
     Server,
     Client,
 }
 
 impl Passage {
-    /// Until both directions have ended, or one fails. `totals` get the latencies; `stopped` is
-    /// called once notes are handed on for the last time.
-    pub fn run(
-        &mut self,
-        events: &Events<'_>,
-        totals: &Mutex<Latencies>,
-        mut stopped: impl FnMut(),
-    ) {
+    /// Until both directions have ended, or one fails. `totals` get what it counts; `stopped` is
+    /// called when notes are handed on for the last time.
+    pub fn run(&mut self, events: &Events<'_>, totals: &Totals, mut stopped: impl FnMut()) {
         let mut buffer = on_a_page(BUFFER);
         let mut plain = Vec::with_capacity(BUFFER);
         while let Ok(ready) = self.wait(events) {
@@ -74,14 +79,21 @@ impl Passage {
             }
             if ready.stop && self.noting.is_some() {
                 self.stop_noting();
-                self.add_latencies(totals);
+                self.add_to(totals);
                 stopped();
             }
-            if self.pass(&ready, &mut buffer, &mut plain).is_err() {
+            let passed = self.pass(&ready, &mut buffer, &mut plain);
+            if self.unreadable {
+                stopped();
+            }
+            if self.unreadable || self.slow > 0 {
+                self.add_to(totals);
+            }
+            if passed.is_err() {
                 break;
             }
             if self.hand_on_notes(ready.nothing) {
-                self.add_latencies(totals);
+                self.add_to(totals);
             }
             if self.client.finished && self.server.finished {
                 break;
@@ -92,14 +104,24 @@ impl Passage {
             }
         }
         self.stop_noting();
-        self.add_latencies(totals);
+        self.add_to(totals);
         self.client.socket.shut_down();
         self.server.socket.shut_down();
     }
 
-    fn add_latencies(&mut self, totals: &Mutex<Latencies>) {
-        let mut totals = totals.lock().unwrap_or_else(PoisonError::into_inner);
-        totals.absorb(&mut self.latencies);
+    /// Each count is added once, and is nothing afterwards.
+    fn add_to(&mut self, totals: &Totals) {
+        let slow = std::mem::take(&mut self.slow);
+        let unreadable = std::mem::take(&mut self.unreadable);
+        totals.slow.fetch_add(slow, Ordering::Relaxed);
+        totals
+            .unreadable
+            .fetch_add(unreadable.into(), Ordering::Relaxed);
+        let mut latencies = totals
+            .latencies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        latencies.absorb(&mut self.latencies);
     }
 
     fn pass(&mut self, ready: &Ready, buffer: &mut [u8], plain: &mut Vec<u8>) -> io::Result<()> {

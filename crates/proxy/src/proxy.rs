@@ -20,7 +20,7 @@ use crate::end::{Cipher, End};
 use crate::mechanisms::Mechanisms;
 use crate::observer::Observer;
 use crate::opening::{fatal, read_opening, Opening, Refused, SessionStart};
-use crate::passage::{Events, Noting, Passage};
+use crate::passage::{Events, Noting, Passage, Totals};
 use crate::spool::Spool;
 
 /// Of a connection's thread: it holds its buffers on the heap.
@@ -78,8 +78,6 @@ struct Counts {
     cancels: AtomicU64,
     replication: AtomicU64,
     encrypted: AtomicU64,
-    unreadable: AtomicU64,
-    slow: AtomicU64,
 }
 
 struct Shared {
@@ -88,7 +86,7 @@ struct Shared {
     spool: Spool,
     most_connections: usize,
     counts: Counts,
-    latencies: Mutex<Latencies>,
+    totals: Totals,
     stop: OwnedFd,
     close: OwnedFd,
     stopped: AtomicBool,
@@ -118,7 +116,11 @@ impl Proxy {
                 .map_err(|error| failed("start a thread", error))?,
             most_connections: raise_file_limit(options.most_connections),
             counts: Counts::default(),
-            latencies: Mutex::new(Latencies::empty()),
+            totals: Totals {
+                latencies: Mutex::new(Latencies::empty()),
+                slow: AtomicU64::new(0),
+                unreadable: AtomicU64::new(0),
+            },
             stop: event().map_err(|error| failed("make an event", error.into()))?,
             close: event().map_err(|error| failed("make an event", error.into()))?,
             stopped: AtomicBool::new(false),
@@ -147,8 +149,8 @@ impl Proxy {
             cancels: read(&counts.cancels),
             replication: read(&counts.replication),
             encrypted: read(&counts.encrypted),
-            unreadable: read(&counts.unreadable),
-            slow: read(&counts.slow),
+            unreadable: read(&self.shared.totals.unreadable),
+            slow: read(&self.shared.totals.slow),
             lost_statements: read(&lost.statements),
             lost_ns: read(&lost.time_ns),
             full: lost.full.load(Ordering::Relaxed),
@@ -175,7 +177,7 @@ impl Proxy {
     /// The time from receipt to forward of all bytes, by connections that have handed it on: an
     /// encoded histogram of nanoseconds.
     pub fn latencies(&self) -> Result<String, DriveError> {
-        let latencies = &self.shared.latencies;
+        let latencies = &self.shared.totals.latencies;
         latencies
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -385,10 +387,6 @@ fn pass_session(mut client: End, start: &SessionStart, number: u32, shared: &Arc
         stop: shared.stop.as_fd(),
         close: shared.close.as_fd(),
     };
-    passage.run(&events, &shared.latencies, &mut uncount);
+    passage.run(&events, &shared.totals, &mut uncount);
     uncount();
-    counts.slow.fetch_add(passage.slow, Ordering::Relaxed);
-    if passage.unreadable {
-        counts.unreadable.fetch_add(1, Ordering::Relaxed);
-    }
 }

@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use steelyard_proxy::{Proxy, ProxyOptions};
 
@@ -141,5 +141,32 @@ fn what_a_server_said_last_arrives_at_a_client_that_takes_slowly() {
     let mut said = Vec::new();
     client.read_to_end(&mut said).unwrap();
     assert_eq!(said.len(), total);
+    behind.end();
+}
+
+#[test]
+fn what_an_open_connection_has_counted_is_in_the_status() {
+    let (full, is_full) = mpsc::channel();
+    let (end, may_end) = mpsc::channel::<()>();
+    let behind = Behind::start("open", move |mut server| {
+        read_startup(&mut server);
+        server.set_write_timeout(Some(STILL)).unwrap();
+        let block = [b'x'; 1 << 16];
+        while server.write(&block).is_ok() {}
+        full.send(()).unwrap();
+        may_end.recv().unwrap();
+    });
+    let mut client = behind.client();
+    client.write_all(&startup()).unwrap();
+    client.write_all(&[0; 64]).unwrap(); // no message has a length of nothing
+    is_full.recv().unwrap();
+    let begun = Instant::now();
+    assert!(behind.proxy.stop());
+    assert!(begun.elapsed() < STILL, "its notes had ended already");
+    let status = behind.proxy.status();
+    assert_eq!((status.open, status.unreadable), (1, 1));
+    assert!(status.slow > 0);
+    end.send(()).unwrap();
+    drop(client);
     behind.end();
 }
