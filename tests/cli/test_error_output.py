@@ -95,6 +95,22 @@ def test_so_is_wrong_usage(forked: Call, command: str) -> None:
     assert primary.startswith("no such option: --nosuch-option")
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("workloads capture --listen 5555 --to x --certificate y -o z", "workloads capture"),
+        ("report nowhere --json", "report"),
+        ("weigh checksums --budget 1s", "weigh"),
+    ],
+)
+def test_a_refusal_without_a_hint_of_its_own_names_the_help(
+    forked: Call, words: str, command: str
+) -> None:
+    said = forked(*words.split())
+    assert said.returncode == 2
+    assert f"HINT:  Try `steelyard {command} -h`." in said.stderr
+
+
 def test_the_status_is_that_without_the_option(forked: Call) -> None:
     for command, words in (("weigh", ("nosuch",)), ("history list", NOWHERE)):
         plain, as_json = (forked(*command.split(), *option, *words) for option in ((), ("--json",)))

@@ -26,7 +26,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS, FIRST_WORDS
+from steelyard.cli.commands import COMMANDS, FIRST_WORDS, GROUPED
 from steelyard.cli.terminal import OutputError, pipe_closed, printed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError, nearest_hint
@@ -231,6 +231,12 @@ def _help_of(command: str) -> str:
     return f"Try `{' '.join(['steelyard', *names])} -h`."
 
 
+def _command_words(words: Sequence[str]) -> Sequence[str]:
+    """The command of a command line, with its own command where it has several."""
+    grouped = words[:1] and words[0] in GROUPED and words[1:2] and words[1].isalpha()
+    return words[: 2 if grouped else 1]
+
+
 def _near_command(primary: str) -> str:
     """A hint for a misspelt command, for parsers that make none; empty where nothing is near."""
     _, prefix, name = primary.partition("no such command ")
@@ -245,7 +251,9 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def print_error(error: SteelyardError) -> int:
-    """Print an error and return its exit status."""
+    """Print an error and return its exit status; a line that stands alone names the help."""
+    if not error.hint and not error.detail and isinstance(error, UsageError):
+        error.hint = _help_of(" ".join(_command_words(sys.argv[1:])))
     print(error, file=sys.stderr)
     _print_object(error.primary, error.detail, error.hint, error.exit_status)
     return error.exit_status

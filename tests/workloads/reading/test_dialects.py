@@ -102,7 +102,7 @@ def test_keys_of_a_dialect_go_over_the_description(folder: Path) -> None:
     assert [one.counts["a"] for one in found] == ["SELECT 1"] * 3
     assert [one.max_scale for one in found] == [2**31 - 1, 5, 4]
     (folder / "workload.mysql.toml").write_text("kind = 'mysql'\n")
-    with pytest.raises(UsageError, match='key "kind"'):
+    with pytest.raises(UsageError, match='unknown key: "kind"'):
         find_workload(str(folder), kind="mysql")
 
 

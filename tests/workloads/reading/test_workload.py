@@ -99,7 +99,9 @@ def test_an_unknown_workload_suggests_the_near_one() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('title = "a', 'titel = "a', 'key "title"'),
+        ('title = "a', 'titel = "a', 'unknown key: "titel"\nHINT:  Perhaps you meant "title".'),
+        ('title = "a', 'colour = 1\ntitle = "a', 'unknown key: "colour"\nHINT:  It has: '),
+        ("rows = 1", "row = 1", 'unknown key: "scripts.look.row"'),
         ("rows = 1", "rows = -1", 'key "scripts.look.rows"'),
         ('name = "things"', 'name = "things; DROP"', 'key "tables.0.name"'),
         ("[scripts.look]", "[scripts.other]", 'key "scripts.other": there is no'),

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from steelyard.model.errors import UsageError
+from steelyard.model.errors import UsageError, nearest_hint
 from steelyard.model.files.small_file import MOST_BYTES as DEFAULT_BYTES
 from steelyard.model.files.small_file import parse_toml, read_small, read_small_bytes
 from steelyard.workloads.reading.arrivals import ARRIVALS
@@ -30,6 +30,8 @@ from steelyard.workloads.reading.workload import (
 _BUILT_IN = Path(__file__).parents[1]
 _MOST_BYTES = {"scripts": MOST_OF_ROWS, "rows": MOST_OF_ROWS}
 """By folder."""
+_UNKNOWN = "extra_forbidden"
+"""What pydantic calls a key that there is not."""
 _NO_KEYS = ("folder", "files", "kind", "chosen")
 """Fields of a workload that its description does not set."""
 
@@ -52,12 +54,16 @@ def read_workload(
         else _inherited(description, _described(_BUILT_IN / base / DESCRIPTION, kind))
     )
     if stray := [key for key in _NO_KEYS if key in merged]:
-        raise UsageError(f'{path}: key "{stray[0]}": extra inputs are not permitted')
+        raise _unknown_key(path, stray[0])
     try:
         workload = Workload.model_validate({**merged, "folder": folder.absolute(), "kind": kind})
     except ValidationError as error:
-        first = error.errors()[0]
+        first, *others = error.errors()
+        # What is misspelt is missing too, and its own name says more.
+        first = next((each for each in others if each["type"] == _UNKNOWN), first)
         key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == _UNKNOWN:
+            raise _unknown_key(path, key) from error
         raise UsageError(f'{path}: key "{key}": {first["msg"].lower()}') from error
     workload = workload.model_copy(update={"files": _files(workload)})
     _require_dialect(workload)
@@ -67,6 +73,12 @@ def read_workload(
     workload = workload.model_copy(update={"chosen": values})
     _require_readable(workload)
     return workload
+
+
+def _unknown_key(path: Path, key: str) -> UsageError:
+    names = [name for name in Workload.model_fields if name not in _NO_KEYS]
+    listed = None if "." in key else f"It has: {', '.join(names)}."
+    return UsageError(f'{path}: unknown key: "{key}"', hint=nearest_hint(key, names) or listed)
 
 
 def _described(path: Path, kind: str) -> dict[str, Any]:
