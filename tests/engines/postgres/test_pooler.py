@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -169,6 +170,10 @@ def test_a_program_that_is_not_there_is_named(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("installed")
+@pytest.mark.skipif(
+    0 <= resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 6000,
+    reason="this account may not have as many open files",
+)
 @pytest.mark.parametrize("more", [(), ("-C",)])
 def test_five_thousand_clients_come_through_pgbouncer(
     more: tuple[str, ...], cluster: Cluster, slot_of: Callable[[int], Slot]

@@ -240,7 +240,8 @@ def _more_files(needed: int) -> Sequence[str]:
     if resource.RLIM_INFINITY != hard < needed:
         raise EngineError(
             f"the pooler needs {needed} open files, and {hard} are allowed",
-            hint=f"ulimit -Hn {needed} before, or fewer clients: --set workload.clients=...",
+            hint=f"Raise the limit, as root (ulimit -Hn {needed}, or nofile in limits.conf), or "
+            "take fewer clients: --set workload.clients=...",
         )
     return ("/bin/sh", "-c", f'ulimit -Sn {needed} && exec "$@"', "sh")
 
