@@ -65,7 +65,7 @@ _WORDS = """
     *Bias*: mean of estimate less truth, in points, ± its standard error. *Covered*: the printed
     interval holds the truth. *Seen*: the share called slower. *Cause named*: how often a part of
     a transaction's time covers at least half of the difference. *Time*: median of the whole
-    command, the servers' starts and the pilot included.
+    command.
 """
 
 
