@@ -55,6 +55,29 @@ def test_a_check_that_is_ended_leaves_no_part_running() -> None:
             os.killpg(group, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_part_of_a_check_that_is_ended_may_clean_up(tmp_path: Path, number: int) -> None:
+    """As pytest stops the servers of its tests where Ctrl-C ends it, and by no other signal."""
+    mark = tmp_path / "cleaned"
+    trap = f"trap 'sleep 0.3; touch {mark}; kill $!; exit' INT"
+    lines = [
+        f"cleans() {{ {trap}; sleep 600 & wait; }}",
+        'part "cleaner" cleans',
+        "sleep 0.5",
+        "echo begun",
+        "show_parts",
+    ]
+    check = subprocess.Popen(
+        ["env", "--default-signal=INT,HUP,TERM", *script(*lines)],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert check.stdout is not None
+    assert check.stdout.readline() == "begun\n"
+    check.send_signal(number)
+    check.communicate()
+    assert mark.exists()
+
+
 def _is_gone(group: int) -> bool:
     """Whether no process of a group is left; waits a little where one is."""
     try:

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("python", "validation", "benches", ".ci", "action")
-_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{{1,2}\d*,?\d*\}{1,2})\+")
 
 
 def groups_repeated_possessively(text: str) -> list[str]:
@@ -29,6 +29,7 @@ def groups_repeated_possessively(text: str) -> list[str]:
         (r"""r"(?:a|b)*+" """, True),
         (r"""rb"(" + INNER + rb")++" """, True),
         (r"""r"(a){0,3}+" """, True),
+        (r"""rf"(?:{A}|b){{1,20}}+" """, True),
         (r"""r"(?>(?:a|b)*)" """, False),
         (r"""r"[^)]*+" """, False),
         (r"""r"\)++" """, False),

@@ -16,10 +16,6 @@ from validation.pages.table import paragraph, percent, table
 from validation.proportion import Proportion
 from validation.results import Results
 from validation.schedule import (
-    ALIKE,
-    ALIKE_AGAIN,
-    ALIKE_AT_LENGTH,
-    ALIKE_WITH_WRITES,
     CYCLED_PERCENT,
     DOUBLE_WORK,
     DOUBLE_WORK_PERCENT,
@@ -189,16 +185,11 @@ SETTINGS = (
 
 
 def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
-    false, covered = _false(weighings, ["alike"]), _covered(weighings, WEIGHTS)
-    written = _false(weighings, [WITH_WRITES])
+    covered = _covered(weighings, WEIGHTS)
     weighted = DOUBLE_WORK * len(WEIGHTS)
     invalid = sum(weighing["verdict"] == "invalid" for weighing in weighings)
     bounds: list[tuple[str, set[str]]] = [
-        (
-            f"- Equal arms told apart: **{false.count} of {false.trials}**, {_left(false, ALIKE)}; "
-            f"{_interval(false)}at most {MOST_FALSE} of {ALIKE} may be{_mean(weighings, 'alike')}.",
-            {"alike"},
-        ),
+        (_told_apart("Equal arms", weighings, "alike", MOST_FALSE, interval=True), {"alike"}),
         (
             f"- Truth covered, pooled over the doubled work: **{covered.count} of "
             f"{covered.trials}**, {_left(covered, weighted)}; "
@@ -207,9 +198,7 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
         ),
         (_named(weighings, "alike", MOST_NAMED), {"alike"}),
         (
-            f"- With writes, equal arms told apart: **{written.count} of {written.trials}**, "
-            f"{_left(written, ALIKE_WITH_WRITES)}; at most {MOST_FALSE_WITH_WRITES} of "
-            f"{ALIKE_WITH_WRITES} may be{_mean(weighings, WITH_WRITES)}.",
+            _told_apart("With writes, equal arms", weighings, WITH_WRITES, MOST_FALSE_WITH_WRITES),
             {WITH_WRITES},
         ),
         (_named(weighings, WITH_WRITES, MOST_FALSE_WITH_WRITES), {WITH_WRITES}),
@@ -217,7 +206,9 @@ def _bounds(weighings: Sequence[Json], elsewhere: Collection[str]) -> str:
     for setting in SETTINGS:
         bounds += _of_setting(setting, weighings)
     if any(weighing["kind"] == AGAIN for weighing in weighings):  # of one machine, all of them
-        bounds.append((_again(weighings), {AGAIN}))
+        words = "Equal arms again,"
+        again = _told_apart(words, weighings, AGAIN, MOST_FALSE_AGAIN, interval=True)
+        bounds.append((again, {AGAIN}))
     bounds.append((_covered_in_cycles(weighings), set(IN_CYCLES)))
     bounds.append((_at_length(weighings), {AT_LENGTH}))
     bounds.append(
@@ -235,37 +226,35 @@ def _covered_in_cycles(weighings: Sequence[Json]) -> str:
     )
 
 
-def _again(weighings: Sequence[Json]) -> str:
-    """What is said of the equal arms that are weighed to look into the mean of others."""
-    false = _false(weighings, [AGAIN])
+def _told_apart(
+    words: str, weighings: Sequence[Json], kind: str, most: int, *, interval: bool = False
+) -> str:
+    """What is said of equal arms of a kind; `interval`: with that of their share."""
+    false, planned = _false(weighings, [kind]), KINDS[kind]
     return (
-        f"- Equal arms again, told apart: **{false.count} of {false.trials}**, "
-        f"{_left(false, ALIKE_AGAIN)}; {_interval(false)}at most {MOST_FALSE_AGAIN} of "
-        f"{ALIKE_AGAIN} may be{_mean(weighings, AGAIN)}."
+        f"- {words} told apart: **{false.count} of {false.trials}**, {_left(false, planned)}; "
+        f"{_interval(false) if interval else ''}at most {most} of {planned} may be"
+        f"{_mean(weighings, kind)}."
     )
 
 
 def _at_length(weighings: Sequence[Json]) -> str:
     """What is said of equal arms for two minutes: told apart, and said not to have settled."""
     at_length = [weighing for weighing in weighings if weighing["kind"] == AT_LENGTH]
-    false = _false(at_length, [AT_LENGTH])
     doubted = sum(_doubts(weighing, ThreatKind.NO_STEADY_STATE) for weighing in at_length)
-    return (
-        f"- For two minutes, equal arms told apart: **{false.count} of {false.trials}**, "
-        f"{_left(false, ALIKE_AT_LENGTH)}; at most {MOST_FALSE_AT_LENGTH} of {ALIKE_AT_LENGTH} may "
-        f"be{_mean(at_length, AT_LENGTH)}. *No steady state* was said of {doubted}."
+    told_apart = _told_apart(
+        "For two minutes, equal arms", at_length, AT_LENGTH, MOST_FALSE_AT_LENGTH
     )
+    return f"{told_apart} *No steady state* was said of {doubted}."
 
 
 def _of_setting(setting: Setting, weighings: Sequence[Json]) -> list[tuple[str, set[str]]]:
     """What is said of equal arms and of doubled work, each with its kind."""
     alike, doubled = setting.kinds
-    false, covered = _false(weighings, [alike]), _covered(weighings, [doubled])
+    covered = _covered(weighings, [doubled])
     return [
         (
-            f"- {setting.words}, equal arms told apart: **{false.count} of {false.trials}**, "
-            f"{_left(false, KINDS[alike])}; at most {setting.most_false} of {KINDS[alike]} may be"
-            f"{_mean(weighings, alike)}.",
+            _told_apart(f"{setting.words}, equal arms", weighings, alike, setting.most_false),
             {alike},
         ),
         (

@@ -69,7 +69,7 @@ enum Toward {
 
 impl Passage {
     /// Until both directions have ended, or one fails. `totals` get what it counts; `stopped` is
-    /// called when notes are handed on for the last time.
+    /// called once notes were handed on for the last time, perhaps more than once.
     pub fn run(&mut self, events: &Events<'_>, totals: &Totals, mut stopped: impl FnMut()) {
         let mut buffer = on_a_page(BUFFER);
         let mut plain = Vec::with_capacity(BUFFER);
@@ -83,11 +83,11 @@ impl Passage {
                 stopped();
             }
             let passed = self.pass(&ready, &mut buffer, &mut plain);
-            if self.unreadable {
-                stopped();
-            }
             if self.unreadable || self.slow > 0 {
                 self.add_to(totals);
+                if self.noting.is_none() {
+                    stopped();
+                }
             }
             if passed.is_err() {
                 break;

@@ -26,7 +26,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from steelyard import __version__
-from steelyard.cli.commands import COMMANDS, FIRST_WORDS, GROUPED
+from steelyard.cli.commands import COMMANDS, FIRST_WORDS
 from steelyard.cli.terminal import OutputError, pipe_closed, printed, sign_of_life, take_over
 from steelyard.engines.defer_signals import ENDING
 from steelyard.model.errors import SteelyardError, UsageError, nearest_hint
@@ -233,8 +233,12 @@ def _help_of(command: str) -> str:
 
 def _command_words(words: Sequence[str]) -> Sequence[str]:
     """The command of a command line, with its own command where it has several."""
-    grouped = words[:1] and words[0] in GROUPED and words[1:2] and words[1].isalpha()
-    return words[: 2 if grouped else 1]
+    from steelyard.cli.command_line import load_command
+
+    if not words or words[0] not in COMMANDS:
+        return ()
+    inner = getattr(load_command(words[0]), "commands", {})
+    return words[:2] if words[1:2] and words[1] in inner else words[:1]
 
 
 def _near_command(primary: str) -> str:

@@ -37,8 +37,6 @@ COMMANDS = {
     "keep it.",
 }
 """Name and help line, in the order in which they are listed."""
-GROUPED = ("workloads", "history", "fleet", "engines", "completion")
-"""Commands that have commands of their own."""
 GROUPS = {
     "Weigh": ("weigh", "calibrate", "judge", "reproduce", "studies"),
     "Look after a database": ("scrub", "checksums", "upgrade", "drill", "tune"),

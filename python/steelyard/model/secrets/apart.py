@@ -37,7 +37,7 @@ _EXECUTES = re.compile(
 _NAME = re.compile(r"\w{1,100}+")
 _LITERAL = r"(?:\b[en])?'(?>(?:[^'\\]|''|\\[\s\S]){0,500})'"
 _COMPARED = re.compile(
-    rf"(?P<values>\((?:[^()';]{{1,500}}+|{_LITERAL}){{1,2000}}+\)|{_LITERAL}){GAP}"
+    rf"(?P<values>\((?>(?:[^()';]{{1,500}}+|{_LITERAL}){{1,2000}})\)|{_LITERAL}){GAP}"
     rf"(?:=|<>|!=|(?:not\s{{1,9}})?\bin\b|\bis\s{{1,9}}(?:not\s{{1,9}})?distinct\s{{1,9}}from\b)"
     rf"{GAP}(?:(?:any|some|all)\b{GAP})?"
     rf"(?:\({GAP}select\b(?P<selected>[^();']{{1,2000}}?)\bfrom\b"

@@ -58,9 +58,9 @@ def read_workload(
     try:
         workload = Workload.model_validate({**merged, "folder": folder.absolute(), "kind": kind})
     except ValidationError as error:
-        first, *others = error.errors()
+        failures = error.errors()
         # What is misspelt is missing too, and its own name says more.
-        first = next((each for each in others if each["type"] == _UNKNOWN), first)
+        first = next((each for each in failures if each["type"] == _UNKNOWN), failures[0])
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == _UNKNOWN:
             raise _unknown_key(path, key) from error
